@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# What every part shares: warnings, sanitizers, and how a unit test is declared.
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+
+add_library(gdakit_build INTERFACE)
+target_compile_options(gdakit_build INTERFACE -Wall -Wextra -Werror -Wvla -Wpointer-arith
+  $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes -Wmissing-prototypes>)
+target_compile_definitions(gdakit_build INTERFACE _GNU_SOURCE)
+target_include_directories(gdakit_build INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR})
+if(GDAKIT_SANITIZE)
+  target_compile_options(gdakit_build INTERFACE -fsanitize=${GDAKIT_SANITIZE} -fno-omit-frame-pointer
+    -fno-sanitize-recover=all)
+  target_link_options(gdakit_build INTERFACE -fsanitize=${GDAKIT_SANITIZE})
+endif()
+
+pkg_check_modules(CRITERION IMPORTED_TARGET criterion)
+
+# gdakit_test(NAME name SOURCES ... [LIBS ...] [LABELS ...] [TIMEOUT s]): one Criterion program,
+# one ctest entry of the same name. Without Criterion (a GPU machine) the tests are left out.
+function(gdakit_test)
+  cmake_parse_arguments(T "" "NAME;TIMEOUT" "SOURCES;LIBS;LABELS" ${ARGN})
+  if(NOT CRITERION_FOUND)
+    return()
+  endif()
+  if(NOT T_TIMEOUT)
+    set(T_TIMEOUT 120)
+  endif()
+  add_executable(${T_NAME} ${T_SOURCES})
+  target_link_libraries(${T_NAME} PRIVATE gdakit_build PkgConfig::CRITERION ${T_LIBS})
+  add_test(NAME ${T_NAME} COMMAND ${T_NAME})
+  set_tests_properties(${T_NAME} PROPERTIES TIMEOUT ${T_TIMEOUT} LABELS "core;${T_LABELS}")
+endfunction()
