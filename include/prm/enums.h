@@ -57,6 +57,8 @@
 	X(ACCESS_REG, 0x805)                                                                       \
 	X(ALLOC_TRANSPORT_DOMAIN, 0x816)                                                           \
 	X(DEALLOC_TRANSPORT_DOMAIN, 0x817)                                                         \
+	X(CREATE_RMP, 0x90c)                                                                       \
+	X(DESTROY_RMP, 0x90e)                                                                      \
 	X(CREATE_UCTX, 0xa04)                                                                      \
 	X(DESTROY_UCTX, 0xa06)                                                                     \
 	X(CREATE_UMEM, 0xa08)                                                                      \

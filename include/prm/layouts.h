@@ -173,6 +173,25 @@
 	F(umem, page_offset, 0x0c, 31, 0)                                                          \
 	Q(umem, num_of_mtt, 0x10)
 
+/* Work queue (wq) inside an RMP or RQ context. */
+#define PRM_FIELDS_wq(F, Q, B)                                                                     \
+	F(wq, wq_type, 0x00, 31, 28)                                                               \
+	F(wq, end_padding_mode, 0x00, 26, 25)                                                      \
+	F(wq, pd, 0x08, 23, 0)                                                                     \
+	Q(wq, dbr_addr, 0x10)                                                                      \
+	F(wq, log_wq_stride, 0x20, 19, 16)                                                         \
+	F(wq, log_wq_sz, 0x20, 4, 0)                                                               \
+	F(wq, dbr_umem_valid, 0x24, 31, 31)                                                        \
+	F(wq, wq_umem_valid, 0x24, 30, 30)                                                         \
+	F(wq, dbr_umem_id, 0x28, 31, 0)                                                            \
+	F(wq, wq_umem_id, 0x2c, 31, 0)                                                             \
+	Q(wq, wq_umem_offset, 0x30)
+
+#define PRM_FIELDS_rmpc(F, Q, B)                                                                   \
+	F(rmpc, state, 0x00, 23, 20)                                                               \
+	F(rmpc, basic_cyclic_rcv_wqe, 0x04, 31, 31)                                                \
+	B(rmpc, wq, 0x30, 0xc0)
+
 /* ---- command mailboxes ---- */
 
 /* The head that all inputs and all outputs share. */
@@ -236,6 +255,9 @@
 	B(query_qp_out, qpc, 0x18, 0xe8)                                                           \
 	B(query_qp_out, pas, 0x110, 0)
 
+#define PRM_FIELDS_create_rmp_in(F, Q, B)                                                          \
+	B(create_rmp_in, rmpc, 0x20, 0xf0)
+
 #define PRM_FIELDS_create_mkey_in(F, Q, B)                                                         \
 	F(create_mkey_in, mkey_index, 0x08, 23, 0)                                                 \
 	F(create_mkey_in, pg_access, 0x0c, 31, 31)                                                 \
@@ -294,16 +316,29 @@
 	F(cmd_hca_cap, log_max_ra_res_dc, 0x24, 5, 0)                                              \
 	F(cmd_hca_cap, log_max_ra_req_qp, 0x28, 13, 8)                                             \
 	F(cmd_hca_cap, log_max_ra_res_qp, 0x28, 5, 0)                                              \
+	F(cmd_hca_cap, rts2rts_qp_dscp, 0x2c, 21, 21)                                              \
 	F(cmd_hca_cap, gid_table_size, 0x2c, 15, 0)                                                \
 	F(cmd_hca_cap, pkey_table_size, 0x30, 15, 0)                                               \
 	F(cmd_hca_cap, local_ca_ack_delay, 0x34, 28, 24)                                           \
 	F(cmd_hca_cap, port_type, 0x34, 9, 8)                                                      \
 	F(cmd_hca_cap, num_ports, 0x34, 7, 0)                                                      \
 	F(cmd_hca_cap, log_max_msg, 0x38, 28, 24)                                                  \
-	F(cmd_hca_cap, roce, 0x44, 13, 13)                                                         \
-	F(cmd_hca_cap, atomic, 0x44, 12, 12)                                                       \
+	F(cmd_hca_cap, roce, 0x40, 2, 2)                                                           \
+	F(cmd_hca_cap, atomic, 0x40, 1, 1)                                                         \
+	F(cmd_hca_cap, cd, 0x44, 19, 19)                                                           \
+	F(cmd_hca_cap, rc, 0x44, 0, 0)                                                             \
 	F(cmd_hca_cap, cqe_version, 0x48, 3, 0)                                                    \
+	F(cmd_hca_cap, max_wqe_sz_sq, 0x50, 15, 0)                                                 \
+	F(cmd_hca_cap, max_wqe_sz_rq, 0x54, 15, 0)                                                 \
 	F(cmd_hca_cap, log_uar_page_sz, 0x64, 15, 0)
+
+#define PRM_FIELDS_cmd_hca_cap_2(F, Q, B)                                                          \
+	F(cmd_hca_cap_2, send_dbr_mode_no_dbr_ext, 0x5c, 30, 30)
+
+#define PRM_FIELDS_roce_cap(F, Q, B)                                                               \
+	F(roce_cap, r_roce_max_src_udp_port, 0x18, 31, 16)                                         \
+	F(roce_cap, r_roce_min_src_udp_port, 0x18, 15, 0)                                          \
+	F(roce_cap, roce_address_table_size, 0x1c, 15, 0)
 
 #define PRM_STRUCTS(S)                                                                             \
 	S(ads, 0x2c)                                                                               \
@@ -311,6 +346,8 @@
 	S(cqc, 0x40)                                                                               \
 	S(eqc, 0x40)                                                                               \
 	S(mkc, 0x40)                                                                               \
+	S(wq, 0xc0)                                                                                \
+	S(rmpc, 0xf0)                                                                              \
 	S(umem, 0x20)                                                                              \
 	S(cmd_in, 0x10)                                                                            \
 	S(cmd_out, 0x10)                                                                           \
@@ -326,6 +363,7 @@
 	S(create_qp_in, 0x110)                                                                     \
 	S(modify_qp_in, 0x110)                                                                     \
 	S(query_qp_out, 0x110)                                                                     \
+	S(create_rmp_in, 0x110)                                                                    \
 	S(create_mkey_in, 0x110)                                                                   \
 	S(create_mkey_out, 0x10)                                                                   \
 	S(query_mkey_out, 0x110)                                                                   \
@@ -335,6 +373,8 @@
 	S(roce_addr, 0x20)                                                                         \
 	S(roce_address_in, 0x30)                                                                   \
 	S(roce_address_out, 0x30)                                                                  \
-	S(cmd_hca_cap, 0x1000)
+	S(cmd_hca_cap, 0x1000)                                                                     \
+	S(cmd_hca_cap_2, 0x1000)                                                                   \
+	S(roce_cap, 0x1000)
 
 #endif
