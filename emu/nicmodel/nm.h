@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The NIC model: a ConnectX as a state machine that its owner drives.
+ *
+ *      commands            doorbells (memory)              packets
+ *         |                       |                           |
+ *   nm_nic_command        nm_nic_progress             nm_nic_receive
+ *         |                       |                           |
+ *         +--------> objects, queues, transport <-------------+
+ *                      |          |        |
+ *                  nm_space    link_send  event (EQE)
+ *                  (memory)    (packets)  (interrupt)
+ *
+ * The model owns no thread, socket, file or clock, and holds no global state: a process may have as
+ * many NICs as it likes. It is not thread-safe; the owner serialises every call on one NIC (emu/world
+ * does that with one lock a world). It never blocks: what cannot be done now is resumed by a later
+ * nm_nic_progress().
+ */
+#ifndef GDAKIT_NM_H
+#define GDAKIT_NM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+struct nm_nic;
+struct nm_space;
+
+/* ------------------------------------------------------------------------------------------------
+ * Memory. Every object that holds addresses names the space they belong to: memory of this process,
+ * of another one, of a guest, of a GPU.
+ */
+
+/* Why a transfer is made: a space may order or batch by it, an observer shows it. */
+enum nm_purpose {
+	NM_DMA_WQE,     /* send or receive WQE fetch */
+	NM_DMA_DBR,     /* doorbell record read */
+	NM_DMA_GATHER,  /* payload out of memory */
+	NM_DMA_SCATTER, /* payload into memory */
+	NM_DMA_ATOMIC,  /* responder's read or write of an atomic target */
+	NM_DMA_CQE,
+	NM_DMA_EQE,
+	NM_DMA_PURPOSES
+};
+
+struct nm_seg {
+	uint64_t addr; /* bus address in the space */
+	uint64_t len;  /* bytes */
+};
+
+enum { NM_DMA_MAX_SEGS = 64 };
+
+/*
+ * One scatter-gather transfer between `local` (the NIC's memory) and a space. The caller owns the
+ * struct and `local`, and keeps both until submit or poll has returned something other than
+ * -EINPROGRESS, or cancel has returned. Segments are moved in order, and a write's last segment
+ * becomes visible last: a CQE is written as {body, last dword}.
+ */
+struct nm_dma {
+	enum nm_purpose purpose;
+	bool to_space; /* true: local to space; false: space to local */
+	uint32_t nsegs;
+	struct nm_seg segs[NM_DMA_MAX_SEGS];
+	void *local;
+	uint64_t len; /* sum of the segments, bytes */
+	void *priv;   /* the space's own */
+};
+
+struct nm_space_ops {
+	/*
+	 * A pointer through which [addr, addr+len) may be read (and written, if `write`) directly for as
+	 * long as the object that names the range lives; NULL where the space can only copy or the
+	 * range is not wholly inside it.
+	 */
+	void *(*map)(struct nm_space *space, uint64_t addr, uint64_t len, bool write);
+	/* 0 done; -EINPROGRESS: poll for it; -EFAULT: no such memory, some of it may have moved. */
+	int (*submit)(struct nm_space *space, struct nm_dma *dma);
+	int (*poll)(struct nm_space *space, struct nm_dma *dma); /* same codes as submit */
+	/* After return neither `local` nor the space is touched for this transfer any more. */
+	void (*cancel)(struct nm_space *space, struct nm_dma *dma);
+};
+
+struct nm_space {
+	const struct nm_space_ops *ops;
+	const char *name; /* for messages */
+};
+
+/* ------------------------------------------------------------------------------------------------
+ * Packets: RoCEv2. What travels is the BTH with its extension headers as wire bytes, the payload by
+ * reference, and the route; a link adds Ethernet, IP, UDP, pad and ICRC if it leaves the process
+ * (roce.h has the encoder and decoder).
+ */
+
+struct nm_route {
+	uint8_t sgid[16]; /* IPv4-mapped or IPv6 */
+	uint8_t dgid[16];
+	uint8_t smac[6];
+	uint8_t dmac[6];
+	uint16_t udp_sport;
+	uint16_t dlid; /* InfiniBand link layer without GRH: dgid is all zero, route by LID */
+	uint16_t slid;
+	uint8_t tclass; /* DSCP and ECN bits */
+	uint8_t hop_limit;
+	uint32_t flow_label; /* 20 bits; IPv6 only */
+};
+
+enum { NM_PKT_HDR_MAX = 64, NM_PKT_MAX_IOV = 32, NM_MTU_MAX = 4096 };
+
+struct nm_packet {
+	struct nm_route route;
+	uint8_t hdr[NM_PKT_HDR_MAX]; /* BTH and extension headers, big endian */
+	uint8_t hdr_len;             /* bytes; a multiple of 4 */
+	uint8_t niov;
+	uint32_t payload_len; /* bytes without pad; at most NM_MTU_MAX */
+	struct iovec payload[NM_PKT_MAX_IOV];
+};
+
+/* ------------------------------------------------------------------------------------------------
+ * Observers and faults: one event type, met at the same points of the engine. Observers watch; the
+ * fault hook may change what happens there. With neither, a point costs one test of a mask.
+ */
+
+enum nm_event_kind {
+	NM_EV_COMMAND,   /* after a command: in, out, status and reason */
+	NM_EV_DOORBELL,  /* a UAR register was taken */
+	NM_EV_FETCH,     /* a WQE was fetched (send or receive) */
+	NM_EV_DMA,       /* a transfer was submitted */
+	NM_EV_TX,        /* a packet is about to be sent */
+	NM_EV_RX,        /* a packet arrived */
+	NM_EV_CQE,       /* a CQE is about to be written */
+	NM_EV_EQE,       /* an EQE is about to be written */
+	NM_EV_STATE,     /* a QP changed state */
+	NM_EV_DIAGNOSIS, /* the NIC refuses or drops something: `why` says what was expected and came */
+	NM_EV_KINDS
+};
+
+struct nm_event {
+	enum nm_event_kind kind;
+	uint64_t time_ns;
+	struct nm_nic *nic;
+	uint32_t qpn; /* 0 where no QP is concerned */
+	union {
+		struct {
+			uint16_t opcode, uid;
+			const void *in;
+			size_t in_len;
+			const void *out;
+			size_t out_len;
+			uint8_t status;
+			uint32_t syndrome;
+		} command;
+		struct {
+			uint32_t uar_page, offset;
+			uint64_t value; /* as a big-endian 64-bit register: high dword first in memory */
+		} doorbell;
+		struct {
+			bool receive;
+			uint16_t wqe_idx; /* counter of the first WQEBB, not masked by the ring size */
+			uint32_t slot;
+			const void *wqe;
+			size_t len; /* bytes */
+		} fetch;
+		struct {
+			const struct nm_dma *dma;
+			struct nm_space *space;
+		} dma;
+		struct nm_packet *packet; /* TX and RX; a fault hook may change it */
+		struct {
+			uint32_t cqn, index; /* producer counter, 24 bits */
+			uint8_t *cqe;        /* 64 bytes; a fault hook may change them */
+		} cqe;
+		struct {
+			uint32_t eqn;
+			uint8_t *eqe; /* 64 bytes */
+		} eqe;
+		struct {
+			uint8_t from, to; /* enum prm_qp_state */
+		} state;
+	};
+	const char *why; /* a sentence, or NULL; valid during the call only */
+};
+
+enum nm_verdict {
+	NM_PASS,
+	NM_DROP, /* doorbell, packet, CQE, EQE: as if it had never been */
+	NM_DUP,  /* packet: twice */
+	NM_FAIL, /* command: status INT_ERR; DMA: as if the memory were gone */
+};
+
+struct nm_observer {
+	void *ctx;
+	uint32_t mask; /* 1 << enum nm_event_kind */
+	void (*event)(void *ctx, const struct nm_event *ev);
+	struct nm_observer *next; /* the NIC's own */
+};
+
+struct nm_fault {
+	void *ctx;
+	uint32_t mask;
+	enum nm_verdict (*at)(void *ctx, struct nm_event *ev);
+};
+
+/* ------------------------------------------------------------------------------------------------
+ * The NIC
+ */
+
+struct nm_ops {
+	void *ctx;
+	/* Monotonic time. In a simulation it is virtual. */
+	uint64_t (*now_ns)(void *ctx);
+	/*
+	 * Sends one packet; the payload is valid during the call only. 0, or -EAGAIN: not now; the NIC
+	 * tries again at a later progress. May deliver to another NIC of the same owner at once:
+	 * nm_nic_receive() never sends, so this cannot recurse.
+	 */
+	int (*link_send)(void *ctx, struct nm_packet *pkt);
+	/* An EQE was written. `eqe` is 64 bytes. Called with the NIC busy: only note it and return. */
+	void (*event)(void *ctx, uint32_t eqn, uint32_t intr, const uint8_t *eqe);
+};
+
+/* What the port and the device are called. All numbers of one `gdakit run` tree are the same. */
+struct nm_config {
+	const char *name; /* for messages, e.g. "mlx5_0" */
+	uint16_t device_id; /* PCI device id: picks the capability profile, 0x1021 is ConnectX-7 */
+	uint64_t node_guid;
+	uint8_t mac[6];
+	uint16_t lid;
+	bool link_is_ethernet; /* else InfiniBand */
+	uint8_t port_mtu;      /* 1..5: 256..4096 */
+	uint32_t qpn_prefix;   /* bits 23:16 of every QPN: the slot of this process */
+	void *uar_base;        /* memory of the UAR pages, uar_pages * 4096 bytes, page aligned; the owner's */
+	uint32_t uar_pages;
+	uint32_t seed;
+};
+
+/*
+ * Creates a NIC. `config` is copied (not uar_base's memory), `ops` too. NULL with errno ENOMEM or
+ * EINVAL (a reason is printed by the caller from *why, which may be NULL).
+ */
+struct nm_nic *nm_nic_create(const struct nm_config *config, const struct nm_ops *ops, const char **why);
+/* Ends all transfers, frees all objects. Outstanding observers are not told. */
+void nm_nic_destroy(struct nm_nic *nic);
+
+/* Who issues a command, and whose memory its addresses mean. */
+struct nm_cmd_ctx {
+	uint16_t uid;           /* 0: privileged (a driver); else a user context from CREATE_UCTX */
+	struct nm_space *space; /* for PAS and MTT lists in the mailbox */
+};
+
+enum { NM_WHY_MAX = 256 };
+
+/*
+ * Executes one firmware command, mailbox bytes in and out, as the PRM lays them out. `out` is always
+ * filled with at least status and syndrome if out_len >= 8. Returns the status byte (0: OK). `why`
+ * (NM_WHY_MAX bytes, may be NULL) receives a sentence when the status is not OK, else "".
+ * The uid field in the mailbox is ignored: the context's uid counts.
+ * When a destroy command has returned, the NIC touches the object's memory no more.
+ */
+uint8_t nm_nic_command(struct nm_nic *nic, const struct nm_cmd_ctx *ctx, const void *in, size_t in_len,
+		       void *out, size_t out_len, char *why);
+
+/*
+ * A packet from the link. Valid during the call. Never sends; answers leave from the next progress.
+ * Malformed or unexpected packets are dropped with a diagnosis.
+ */
+void nm_nic_receive(struct nm_nic *nic, struct nm_packet *pkt);
+
+struct nm_progress {
+	bool worked;       /* something moved: call again soon */
+	uint64_t next_ns;  /* absolute time at which a timer needs a call; UINT64_MAX: none */
+};
+
+enum { NM_SLICE_NS = 20000 };
+
+/*
+ * Doorbells, WQEs, transfers, packets, timers, completions: up to about `budget_ns` of them (at most
+ * NM_SLICE_NS is useful). To be called again at next_ns, after every packet, and now and then for
+ * doorbells, which are only memory.
+ */
+struct nm_progress nm_nic_progress(struct nm_nic *nic, uint64_t budget_ns);
+
+/*
+ * A face that traps a doorbell write itself (QEMU) or sees it coming hands it over here instead of
+ * leaving it in the register. `value` as in nm_event.doorbell.
+ */
+void nm_nic_doorbell(struct nm_nic *nic, uint32_t uar_page, uint32_t offset, uint64_t value);
+
+/* The observer stays the caller's and must outlive the NIC or be removed. */
+void nm_nic_add_observer(struct nm_nic *nic, struct nm_observer *obs);
+void nm_nic_remove_observer(struct nm_nic *nic, struct nm_observer *obs);
+/* At most one; NULL removes it. */
+void nm_nic_set_fault(struct nm_nic *nic, struct nm_fault *fault);
+
+/* Port counters under the names of hw_counters and counters in sysfs. */
+struct nm_counters {
+	uint64_t tx_packets, tx_bytes, rx_packets, rx_bytes;
+	uint64_t out_of_sequence, packet_seq_err, duplicate_request, out_of_buffer;
+	uint64_t local_ack_timeout_err, rnr_nak_retry_err, implied_nak_seq_err;
+	uint64_t req_cqe_error, resp_cqe_error, req_cqe_flush_error, resp_cqe_flush_error;
+	uint64_t req_remote_access_errors, req_remote_invalid_request, resp_remote_access_errors;
+	uint64_t resp_local_length_error, rx_write_requests, rx_read_requests, rx_atomic_requests;
+	uint64_t rx_icrc_encapsulated, doorbells, wqes, cqes;
+};
+const struct nm_counters *nm_nic_counters(const struct nm_nic *nic);
+
+#endif
