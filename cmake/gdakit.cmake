@@ -3,11 +3,18 @@
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 
+# Fuzz targets need clang and are built by ci/fuzz alone.
+option(GDAKIT_FUZZ "build the libFuzzer targets (clang)" OFF)
+
 add_library(gdakit_build INTERFACE)
 target_compile_options(gdakit_build INTERFACE -Wall -Wextra -Werror -Wvla -Wpointer-arith
   $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes -Wmissing-prototypes>)
 target_compile_definitions(gdakit_build INTERFACE _GNU_SOURCE)
 target_include_directories(gdakit_build INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR})
+# libFuzzer sees only instrumented code: coverage goes into every library.
+if(GDAKIT_FUZZ)
+  target_compile_options(gdakit_build INTERFACE -fsanitize=fuzzer-no-link)
+endif()
 if(GDAKIT_SANITIZE)
   target_compile_options(gdakit_build INTERFACE -fsanitize=${GDAKIT_SANITIZE} -fno-omit-frame-pointer
     -fno-sanitize-recover=all)
@@ -30,4 +37,19 @@ function(gdakit_test)
   target_link_libraries(${T_NAME} PRIVATE gdakit_build PkgConfig::CRITERION ${T_LIBS})
   add_test(NAME ${T_NAME} COMMAND ${T_NAME})
   set_tests_properties(${T_NAME} PROPERTIES TIMEOUT ${T_TIMEOUT} LABELS "core;${T_LABELS}")
+endfunction()
+
+add_custom_target(fuzz_targets)
+
+# gdakit_fuzz(NAME fuzz_x SOURCES ... LIBS ...)
+function(gdakit_fuzz)
+  cmake_parse_arguments(T "" "NAME" "SOURCES;LIBS" ${ARGN})
+  if(NOT GDAKIT_FUZZ)
+    return()
+  endif()
+  add_executable(${T_NAME} ${T_SOURCES})
+  target_link_libraries(${T_NAME} PRIVATE gdakit_build ${T_LIBS})
+  target_compile_options(${T_NAME} PRIVATE -fsanitize=fuzzer)
+  target_link_options(${T_NAME} PRIVATE -fsanitize=fuzzer)
+  add_dependencies(fuzz_targets ${T_NAME})
 endfunction()
