@@ -36,37 +36,40 @@ enum nm_obj_type {
 	NM_OBJ_EQ,
 	NM_OBJ_CQ,
 	NM_OBJ_QP,
+	NM_OBJ_QCOUNTER,
 	NM_OBJ_TYPES
 };
 
 /*
- * Head of every object. The table of its type holds one reference; an object that uses another holds
- * one on it, so a destroy of something in use answers RES_BUSY (except a UAR page, which leaves the
- * table but lives as long as a queue uses it).
+ * Head of every object. The table of its type holds one reference; an object that uses another
+ * holds one on it, so a destroy of something in use answers RES_BUSY (except a UAR page, which
+ * leaves the table but lives as long as a queue uses it).
  */
 struct nm_obj {
 	enum nm_obj_type type;
 	uint32_t number; /* pdn, page index, umem id, mkey index, eqn, cqn, qpn */
-	uint16_t uid;    /* owner; 0: privileged */
-	uint32_t users;  /* other objects that use this one */
+	uint16_t uid;	 /* owner; 0: privileged */
+	uint32_t users;	 /* other objects that use this one */
 	struct nm_nic *nic;
 };
 
-/* A dense table of one type: numbers from `first`, lowest free one next round-robin, so that a number is
- * not reused at once (a late packet for a dead QP must miss). */
+/* A dense table of one type: numbers from `first`, lowest free one next round-robin, so that a
+ * number is not reused at once (a late packet for a dead QP must miss). */
 struct nm_table {
 	struct nm_obj **slot;
-	uint32_t cap;   /* slots allocated */
+	uint32_t cap;	/* slots allocated */
 	uint32_t first; /* number of slot 0 */
 	uint32_t limit; /* most objects */
-	uint32_t next;  /* where the search for a free slot begins */
+	uint32_t next;	/* where the search for a free slot begins */
 	uint32_t count;
 };
 
-int nm_obj_add(struct nm_nic *nic, struct nm_obj *obj, enum nm_obj_type type, uint16_t uid); /* 0, -ENOSPC, -ENOMEM */
-void nm_obj_remove(struct nm_nic *nic, struct nm_obj *obj);                                  /* leaves the table; not freed */
+int nm_obj_add(struct nm_nic *nic, struct nm_obj *obj, enum nm_obj_type type,
+	       uint16_t uid);				    /* 0, -ENOSPC, -ENOMEM */
+void nm_obj_remove(struct nm_nic *nic, struct nm_obj *obj); /* leaves the table; not freed */
 /* NULL if there is none, or if `uid` may not name it (uid 0 may name all; a uid only its own). */
-struct nm_obj *nm_obj_find(struct nm_nic *nic, enum nm_obj_type type, uint32_t number, uint16_t uid);
+struct nm_obj *nm_obj_find(struct nm_nic *nic, enum nm_obj_type type, uint32_t number,
+			   uint16_t uid);
 /* Lookup from the data path: no owner check. */
 struct nm_obj *nm_obj_get(const struct nm_nic *nic, enum nm_obj_type type, uint32_t number);
 
@@ -76,19 +79,20 @@ struct nm_extent {
 	uint64_t off;  /* offset in the region */
 	uint64_t addr; /* bus address */
 	uint64_t len;
+	uint8_t *ptr; /* if the space maps it */
 };
 
 /* A region described by a page list: adjacent pages are merged, so most have one extent. */
 struct nm_mem {
 	struct nm_space *space;
 	struct nm_extent *ext; /* sorted by off, without holes */
-	uint32_t next;         /* number of extents */
+	uint32_t next;	       /* number of extents */
 	uint64_t len;
 	uint8_t *flat; /* pointer to the whole region if the space maps it and it is one extent */
 };
 
-/* Page list of a mailbox: big-endian addresses, low 12 bits are flags and ignored. Takes `len` bytes from
- * page_off in the first page. 0, -EINVAL (list too short), -ENOMEM. */
+/* Page list of a mailbox: big-endian addresses, low 12 bits are flags and ignored. Takes `len`
+ * bytes from page_off in the first page. 0, -EINVAL (list too short), -ENOMEM. */
 int nm_mem_init(struct nm_mem *mem, struct nm_space *space, const void *pas, uint32_t npas,
 		uint8_t log_page, uint64_t page_off, uint64_t len);
 /* A window of another region (umem): shares nothing, copies the extents. */
@@ -97,7 +101,8 @@ void nm_mem_fini(struct nm_mem *mem);
 /* Pointer to [off, off+len) if it is mapped and contiguous, else NULL. */
 void *nm_mem_ptr(const struct nm_mem *mem, uint64_t off, uint64_t len);
 /* Appends the segments of [off, off+len) to segs; returns their number, or -E2BIG beyond max. */
-int nm_mem_segs(const struct nm_mem *mem, uint64_t off, uint64_t len, struct nm_seg *segs, uint32_t max);
+int nm_mem_segs(const struct nm_mem *mem, uint64_t off, uint64_t len, struct nm_seg *segs,
+		uint32_t max);
 
 /* Starts a transfer through observers and faults: codes of nm_space_ops.submit. */
 int nm_dma_start(struct nm_nic *nic, struct nm_space *space, struct nm_dma *dma);
@@ -107,17 +112,39 @@ struct nm_dbr {
 	struct nm_space *space;
 	uint64_t addr;
 	volatile uint32_t *flat; /* NULL: copy-only */
-	uint32_t cache[2];       /* last words read by transfer, big endian */
+	uint32_t cache[2];	 /* last words read by transfer, big endian */
 	struct nm_dma dma;
 	bool busy; /* a read is under way */
 };
-int nm_dbr_init(struct nm_dbr *dbr, struct nm_space *space, uint64_t addr); /* 0, -EINVAL (alignment), -EFAULT */
+int nm_dbr_init(struct nm_dbr *dbr, struct nm_space *space,
+		uint64_t addr); /* 0, -EINVAL (alignment), -EFAULT */
 /*
  * Word 0 or 1 in host order. Mapped: read now, returns 0. Copy-only: starts a read and returns
  * -EINPROGRESS until a fresh one has come in (call again), -EFAULT when the record is gone.
  */
 int nm_dbr_read(struct nm_nic *nic, struct nm_dbr *dbr, unsigned int word, uint32_t *value);
 void nm_dbr_fini(struct nm_dbr *dbr); /* cancels a read under way */
+
+/*
+ * Entries on their way into a ring in memory that can only be copied to: CQEs and EQEs. Order is
+ * kept; one transfer carries as many as fit. `done` is told of each entry once it is visible, or
+ * failed.
+ */
+struct nm_ring_entry {
+	struct nm_ring_entry *next;
+	uint64_t off;	/* where in the region */
+	uint32_t qpn;	/* CQE: whose */
+	uint32_t index; /* producer counter of the entry */
+	bool solicited;
+	uint8_t bytes[64];
+};
+
+struct nm_ring_writer {
+	struct nm_ring_entry *head, **tail;
+	uint32_t in_flight; /* entries at the head that `dma` carries */
+	struct nm_dma dma;
+	uint8_t local[NM_DMA_MAX_SEGS / 2][64];
+};
 
 /* ---- simple objects ---- */
 
@@ -127,9 +154,10 @@ struct nm_pd {
 
 struct nm_uar {
 	struct nm_obj obj; /* number: page index from config.uar_base */
-	uint8_t *page;     /* 4096 bytes */
-	bool freed;        /* deallocated, but queues still use it */
-	uint64_t sweep_ns; /* when the queues of this page are swept by their records; 0: no ring since */
+	uint8_t *page;	   /* 4096 bytes */
+	bool freed;	   /* deallocated, but queues still use it */
+	uint64_t sweep_ns; /* when the queues of this page are swept by their records; 0: no ring
+			      since */
 	struct nm_qp *qps; /* queues on this page, linked by nm_qp.uar_next */
 	struct nm_cq *cqs; /* linked by nm_cq.uar_next */
 	struct nm_uar *active_next; /* doorbell.c: pages that some queue uses */
@@ -154,15 +182,15 @@ struct nm_mkey {
 	struct nm_obj obj; /* number: index; key = index << 8 | tag */
 	uint8_t tag;
 	uint8_t access; /* enum nm_access */
-	uint8_t mode;   /* enum prm_mkc_access_mode */
+	uint8_t mode;	/* enum prm_mkc_access_mode */
 	bool free;
 	bool length64;
 	uint32_t pdn;
 	uint32_t qpn; /* 0xffffff: any */
 	uint64_t start;
 	uint64_t len;
-	struct nm_mem mem; /* mode MTT */
-	struct nm_space *space;  /* mode PA */
+	struct nm_mem mem;	/* mode MTT */
+	struct nm_space *space; /* mode PA */
 	struct nm_umem *umem;
 	uint8_t mkc[PRM_mkc_SIZE]; /* as created, for QUERY_MKEY */
 };
@@ -170,7 +198,7 @@ struct nm_mkey {
 enum nm_key_fault {
 	NM_KEY_OK,
 	NM_KEY_UNKNOWN, /* no such index */
-	NM_KEY_TAG,     /* index exists, low byte differs */
+	NM_KEY_TAG,	/* index exists, low byte differs */
 	NM_KEY_FREE,
 	NM_KEY_PD,
 	NM_KEY_QPN,
@@ -179,14 +207,17 @@ enum nm_key_fault {
 };
 
 /*
- * May [va, va+len) be used through `key` with all rights of `need`, by a QP of PD pdn? On OK *mkey is set. Else
- * `why` (NM_WHY_MAX) gets a sentence with both sides: "mkey 0x1234 covers [0x10000, 0x20000), access at
- * 0x20010 length 64 for remote write". A length of 0 is always OK and *mkey is NULL (IBTA C9-88).
+ * May [va, va+len) be used through `key` with all rights of `need`, by a QP of PD pdn? On OK *mkey
+ * is set. Else `why` (NM_WHY_MAX) gets a sentence with both sides: "mkey 0x1234 covers [0x10000,
+ * 0x20000), access at 0x20010 length 64 for remote write". A length of 0 is always OK and *mkey is
+ * NULL (IBTA C9-88).
  */
-enum nm_key_fault nm_mkey_check(struct nm_nic *nic, uint32_t key, uint64_t va, uint64_t len, uint8_t need,
-				uint32_t pdn, uint32_t qpn, struct nm_mkey **mkey, char *why);
+enum nm_key_fault nm_mkey_check(struct nm_nic *nic, uint32_t key, uint64_t va, uint64_t len,
+				uint8_t need, uint32_t pdn, uint32_t qpn, struct nm_mkey **mkey,
+				char *why);
 /* Segments of a checked range; -E2BIG beyond max. */
-int nm_mkey_segs(const struct nm_mkey *mkey, uint64_t va, uint64_t len, struct nm_seg *segs, uint32_t max);
+int nm_mkey_segs(const struct nm_mkey *mkey, uint64_t va, uint64_t len, struct nm_seg *segs,
+		 uint32_t max);
 struct nm_space *nm_mkey_space(const struct nm_mkey *mkey);
 /* Pointer to a checked range if mapped and contiguous, else NULL. */
 void *nm_mkey_ptr(const struct nm_mkey *mkey, uint64_t va, uint64_t len);
@@ -202,6 +233,10 @@ struct nm_eq {
 	uint32_t intr;
 	uint64_t event_mask; /* which asynchronous types */
 	struct nm_uar *uar;
+	struct nm_ring_writer *writer; /* copy-only ring; NULL when mapped or without a ring */
+	struct nm_eq *busy_next;
+	bool busy;
+	uint8_t eqc[PRM_eqc_SIZE];
 };
 
 /* Completion event for one CQ; asynchronous events go to the EQs whose mask has the type. */
@@ -210,6 +245,7 @@ void nm_eq_completion(struct nm_nic *nic, uint32_t eqn, uint32_t cqn);
 void nm_eq_qp_event(struct nm_nic *nic, uint8_t type, uint32_t qpn);
 void nm_eq_cq_error(struct nm_nic *nic, uint32_t cqn, uint8_t syndrome);
 void nm_eq_doorbell(struct nm_nic *nic, uint32_t value); /* eqn << 24 | ci */
+bool nm_eq_progress(struct nm_eq *eq); /* pending writes; true if something moved */
 
 /* ---- completion queues (cq.c) ---- */
 
@@ -228,9 +264,17 @@ struct nm_cq {
 	uint8_t arm_state; /* enum prm_cq_st or 0 */
 	uint32_t arm_seen; /* last arm word seen, to find a change */
 	uint32_t last_notified, last_solicited;
-	bool dead; /* overrun or access violation */
-	/* CQEs that wait for a copy-only space, in order. */
-	struct nm_cqe_write *pending, **pending_tail;
+	bool dead;	     /* overrun or access violation */
+	bool doomed;	     /* dead, and the QPs are still to be told: nm_cq_progress does */
+	bool arm_pending;    /* the record of a copy-only space is being read for an arm */
+	uint32_t visible;    /* like producer: entries that the program can see */
+	uint32_t consumer;   /* as last read from the record, 24 bits */
+	bool consumer_stale; /* copy-only: the record is to be read before overrun is declared */
+	uint32_t last_se;    /* index after the last visible CQE that is solicited or an error */
+	bool any_se;
+	struct nm_ring_writer *writer; /* copy-only ring; NULL when mapped */
+	struct nm_cq *busy_next;
+	bool busy; /* on nic->busy_cqs */
 	uint8_t cqc[PRM_cqc_SIZE];
 };
 
@@ -243,21 +287,25 @@ struct nm_cqe {
 	uint8_t wqe_opcode;  /* requester */
 	uint16_t wqe_counter;
 	uint32_t byte_cnt;
-	uint32_t imm;    /* as on the wire, host order of the big-endian dword */
+	uint32_t imm; /* as on the wire, host order of the big-endian dword */
 	uint32_t src_qpn;
 	uint8_t syndrome, vendor_err; /* error opcodes */
 };
 
 /*
- * Appends one CQE: body first, then its last dword in one store. May fire the completion event. -ENOSPC: overrun (the CQ
- * is dead, events were raised, QPs of it are to go to ERR), -EFAULT likewise. Otherwise 0, also
- * when the write is still under way in a copy-only space (order is kept).
+ * Appends one CQE: body first, then its last dword in one store. May fire the completion event.
+ * -ENOSPC: overrun (the CQ is dead, the event was raised; the next nm_nic_progress() calls
+ * nm_qp_cq_died(), the caller need not), -EFAULT likewise, -ENOMEM likewise. Otherwise 0, also when
+ * the write is still under way in a copy-only space (order is kept).
  */
 int nm_cq_push(struct nm_cq *cq, const struct nm_cqe *cqe);
-/* Drops CQEs of a QP that still wait for a copy-only space (after 2RST and DESTROY none may appear). */
+/* Drops CQEs of a QP that still wait for a copy-only space (after 2RST and DESTROY none may
+ * appear). */
 void nm_cq_forget_qp(struct nm_cq *cq, uint32_t qpn);
 /* An arm doorbell (UAR + 0x20), or a sweep of the page: looks at the record and fires if due. */
 void nm_cq_check_arm(struct nm_cq *cq);
+/* An arm whose word (sn, command, consumer index) came with the doorbell. */
+void nm_cq_arm(struct nm_cq *cq, uint32_t word);
 bool nm_cq_progress(struct nm_cq *cq); /* pending writes; true if something moved */
 
 /* ---- queue pairs ---- */
@@ -274,17 +322,18 @@ struct nm_qp {
 	struct nm_cq *cq_snd, *cq_rcv; /* may be NULL (no SQ / no RQ) */
 	struct nm_uar *uar;
 	struct nm_qp *uar_next;
-	bool no_dbr;            /* send_dbr_mode NO_DBR_EXT */
-	struct nm_mem mem;      /* RQ at 0, SQ behind it */
+	bool no_dbr;	   /* send_dbr_mode NO_DBR_EXT */
+	struct nm_mem mem; /* RQ at 0, SQ behind it */
 	struct nm_umem *umem, *dbr_umem;
 	struct nm_dbr dbr; /* word 0 RQ, word 1 SQ */
 	/* geometry */
 	bool has_sq, has_rq;
-	uint32_t sq_off;                 /* bytes into mem */
-	uint8_t log_sq_size;             /* WQEBBs */
+	uint32_t sq_off;		    /* bytes into mem */
+	uint8_t log_sq_size;		    /* WQEBBs */
 	uint8_t log_rq_size, rq_stride_log; /* entries; log2 bytes */
 	uint8_t rq_type;
-	/* The context as the commands left it: address path, timeouts, rights, psn... QUERY_QP starts from it. */
+	/* The context as the commands left it: address path, timeouts, rights, psn... QUERY_QP
+	 * starts from it. */
 	uint8_t qpc[PRM_qpc_SIZE];
 	/* decoded from qpc at each modify, for the data path */
 	uint32_t mtu; /* bytes */
@@ -293,19 +342,22 @@ struct nm_qp {
 	uint32_t max_rd_atomic, max_dest_rd_atomic; /* counts */
 	bool rre, rwe, rae;
 	uint8_t log_msg_max;
-	struct nm_route route; /* source and destination */
-	struct nm_rc *rc;      /* transport; allocated with the QP */
+	struct nm_route route;	/* source and destination */
+	struct nm_rc *rc;	/* transport; allocated with the QP */
 	struct nm_qp *run_next; /* nic.c: list of QPs with work; NULL when last */
 	bool runnable;
+	uint64_t timer_ns;   /* nic.c: absolute; UINT64_MAX when not armed */
+	uint32_t timer_slot; /* nic.c: place in the heap */
 };
 
 /* ---- what the transport offers the commands (qp.c, rc_*.c) ---- */
 
-int nm_qp_attach(struct nm_qp *qp);  /* after CREATE_QP filled the struct: allocates rc, 0 or -ENOMEM */
+int nm_qp_attach(
+	struct nm_qp *qp); /* after CREATE_QP filled the struct: allocates rc, 0 or -ENOMEM */
 /*
- * The state machine: enters `to` (the command checked that the transition is legal and refreshed the
- * decoded fields). RST clears indices and forgets packets; RTR starts the responder at next_rcv_psn; RTS
- * the requester at next_send_psn, from the doorbell record; ERR flushes.
+ * The state machine: enters `to` (the command checked that the transition is legal and refreshed
+ * the decoded fields). RST clears indices and forgets packets; RTR starts the responder at
+ * next_rcv_psn; RTS the requester at next_send_psn, from the doorbell record; ERR flushes.
  */
 void nm_qp_enter(struct nm_qp *qp, uint8_t to);
 /* Ends transfers and packets; after it the QP touches no memory. Before destroy. */
@@ -313,18 +365,32 @@ void nm_qp_detach(struct nm_qp *qp);
 /* Counters that live in the transport, into a qpc for QUERY_QP. */
 void nm_qp_fill_query(const struct nm_qp *qp, void *qpc);
 /*
- * Before a key (or the region below it) is destroyed: transfers of any QP through it end (their WQEs or
- * requests fail as if the key were gone).
+ * Before a key (or the region below it) is destroyed: transfers of any QP through it end (their
+ * WQEs or requests fail as if the key were gone).
  */
 void nm_qp_forget_mkey(struct nm_nic *nic, struct nm_mkey *mkey);
 /* The CQ died: every QP on it goes to ERR with event WQ_CATAS_ERROR. */
 void nm_qp_cq_died(struct nm_nic *nic, struct nm_cq *cq);
 
-/* ---- doorbells (doorbell.c) ---- */
+/*
+ * The data path's turn (nic.c calls it off the run list, where the QP no longer is): works until
+ * there is nothing to do or nm_now() >= deadline_ns. True if something moved. What needs another
+ * turn (out of time, a transfer or a push-back to poll for) calls nm_qp_schedule() again before it
+ * returns.
+ */
+bool nm_qp_progress(struct nm_qp *qp, uint64_t deadline_ns);
+/* The QP's timer (nm_qp_timer_set) expired; it is disarmed by now. */
+void nm_qp_timer(struct nm_qp *qp, uint64_t now_ns);
+/* nm_nic_receive() of nm.h is the transport's too. */
 
-void nm_uar_use(struct nm_nic *nic, struct nm_uar *uar);  /* a queue was put on the page */
+/* ---- doorbells (doorbell.c; also nm_nic_doorbell of nm.h) ---- */
+
+/* CREATE links the queue into uar->qps or uar->cqs before nm_uar_use, DESTROY unlinks it before
+ * nm_uar_unuse. */
+void nm_uar_use(struct nm_nic *nic, struct nm_uar *uar); /* a queue was put on the page */
 void nm_uar_unuse(struct nm_nic *nic, struct nm_uar *uar);
-bool nm_doorbell_poll(struct nm_nic *nic, uint64_t now_ns, uint64_t *next_ns); /* true if one rang */
+bool nm_doorbell_poll(struct nm_nic *nic, uint64_t now_ns,
+		      uint64_t *next_ns); /* true if one rang */
 
 /* ---- the NIC ---- */
 
@@ -341,9 +407,12 @@ struct nm_nic {
 	struct nm_counters counters;
 	struct nm_uar *active_uars;
 	struct nm_qp *run_head, **run_tail; /* QPs with work */
-	struct nm_cq *busy_cqs;             /* cq.c: CQs with pending writes */
+	struct nm_cq *busy_cqs; /* cq.c: CQs with pending writes, arms to read, deaths to tell */
+	struct nm_eq *busy_eqs; /* eq.c: likewise */
 	uint32_t rng;
-	struct nm_timerwheel *timers; /* nic.c */
+	/* nic.c: heap of QPs by timer_ns; as many slots as there are QPs, so arming cannot fail */
+	struct nm_qp **timers;
+	uint32_t ntimers, timer_cap;
 };
 
 static inline uint64_t nm_now(const struct nm_nic *nic)
@@ -358,7 +427,14 @@ static inline bool nm_watched(const struct nm_nic *nic, enum nm_event_kind kind)
 }
 enum nm_verdict nm_point(struct nm_nic *nic, struct nm_event *ev);
 /* The NIC refuses or drops something: one sentence for the observers. */
-void nm_diagnose(struct nm_nic *nic, uint32_t qpn, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-void nm_qp_schedule(struct nm_qp *qp); /* has work: progress will serve it */
+void nm_diagnose(struct nm_nic *nic, uint32_t qpn, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* ---- scheduling (nic.c) ---- */
+
+void nm_qp_schedule(struct nm_qp *qp); /* has work: progress will serve it; idempotent */
+void nm_qp_unschedule(struct nm_qp *qp);
+/* Arms (or moves) the QP's only timer, absolute time; UINT64_MAX disarms. Cannot fail. */
+void nm_qp_timer_set(struct nm_qp *qp, uint64_t at_ns);
+int nm_timer_reserve(struct nm_nic *nic, uint32_t qps); /* room for that many timers: 0, -ENOMEM */
 
 #endif
