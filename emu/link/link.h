@@ -2,11 +2,13 @@
 /*
  * Carriers of packets between NICs.
  *
- * A link has ports, one a NIC. A port's address is a GID (the simulated host), a slot on that host, and a LID
- * for the InfiniBand link layer. The slot is bits 23:16 of every QPN of the NIC, so BTH.DQPN and the destination GID
- * (or LID) say where a packet goes; nothing needs a table of QPs or a daemon.
+ * A link has ports, one a NIC. A port's address is a GID (the simulated host), a slot on that host,
+ * and a LID for the InfiniBand link layer. The slot is bits 23:16 of every QPN of the NIC, so
+ * BTH.DQPN and the destination GID (or LID) say where a packet goes; nothing needs a table of QPs
+ * or a daemon.
  *
- * Guarded by the lock of the world that owns the link; only link_port_fd()'s descriptor may be polled outside of it.
+ * Guarded by the lock of the world that owns the link; only a port's fd may be polled outside of
+ * it.
  */
 #ifndef GDAKIT_LINK_H
 #define GDAKIT_LINK_H
@@ -28,8 +30,8 @@ typedef int (*link_guard_fn)(void (*fn)(void *arg), void *arg);
 
 struct link_identity {
 	uint8_t gid[16]; /* IPv4-mapped */
-	uint8_t slot;    /* QPN bits 23:16 */
-	uint16_t lid;    /* what dlid/slid mean on this link */
+	uint8_t slot;	 /* QPN bits 23:16 */
+	uint16_t lid;	 /* what dlid/slid mean on this link */
 };
 
 struct link_port {
@@ -38,7 +40,9 @@ struct link_port {
 	link_rx_fn rx;
 	link_diag_fn diag;
 	void *ctx;
-	bool unplugged; /* local link: what it sends and what it is sent vanishes */
+	bool unplugged; /* what it sends and what it is sent vanishes */
+	int fd;		/* its socket, for poll(2); -1: none */
+	bool blocked;	/* packets wait because the socket is full: poll for POLLOUT */
 	struct link_port *next;
 };
 
@@ -47,9 +51,9 @@ struct link_ops {
 	int (*attach)(struct link *link, struct link_port *port, const char **why);
 	void (*detach)(struct link *link, struct link_port *port);
 	/*
-	 * Sends one packet: 0; -EAGAIN: full, try again after the next flush or poll; -EFAULT: the payload's
-	 * memory is gone. The payload may be overwritten after return. A packet that no port of this
-	 * host or wire can take is lost silently, as on a wire.
+	 * Sends one packet: 0; -EAGAIN: full, try again after the next flush or poll; -EFAULT: the
+	 * payload's memory is gone. The payload may be overwritten after return. A packet that no
+	 * port of this host or wire can take is lost silently, as on a wire.
 	 */
 	int (*send)(struct link *link, struct link_port *port, struct nm_packet *pkt);
 	/* Pushes out what send gathered. False: some is left (a socket is full). */
@@ -61,8 +65,8 @@ struct link_ops {
 
 struct link_counters {
 	uint64_t sent, received; /* packets */
-	uint64_t dropped;        /* on purpose, or with nobody to take them */
-	uint64_t malformed;      /* received, refused */
+	uint64_t dropped;	 /* on purpose, or with nobody to take them */
+	uint64_t malformed;	 /* received, refused */
 };
 
 struct link {
@@ -75,11 +79,11 @@ struct link {
 /* ---- local: NICs of one owner ---- */
 
 struct link_local_config {
-	bool serialise;            /* encode to bytes with ICRC, queue, decode; else by reference at once */
+	bool serialise; /* encode to bytes with ICRC, queue, decode; else by reference at once */
 	uint32_t seed;
 	uint32_t drop_permille, dup_permille, reorder_permille; /* serialise only */
-	bool shuffle;              /* serialise only: flows overtake each other */
-	uint32_t queue_packets;    /* serialise only: 0: 256 */
+	bool shuffle;		/* serialise only: flows overtake each other */
+	uint32_t queue_packets; /* serialise only: 0: 256 */
 	link_guard_fn guard;
 };
 
@@ -89,21 +93,17 @@ struct link *link_local_create(const struct link_local_config *config);
 /* ---- UDP: RoCEv2 datagrams between processes ---- */
 
 struct link_udp_config {
-	const char *host; /* "127.A.B": the block of this simulated host; 1 <= A <= 191 */
-	uint16_t port;    /* 0: 4791 */
+	const char *host;    /* "127.A.B": the block of this simulated host; 1 <= A <= 191 */
+	uint16_t port;	     /* 0: 4791 */
 	bool through_socket; /* tests: packets between two ports of this link use the sockets too */
 	link_guard_fn guard;
 };
 
 /*
- * A port is a socket bound to 127.A.B.(1 + slot), its GID ::ffff:127.A.B.1, its LID A << 8 | B; the slot is the first
- * address that bind() grants. docs/wire.md has the format. NULL with *why.
+ * A port is a socket bound to 127.A.B.(1 + slot), its GID ::ffff:127.A.B.1, its LID A << 8 | B; the
+ * slot is the first address that bind() grants. docs/wire.md has the format. NULL with *why.
  */
 struct link *link_udp_create(const struct link_udp_config *config, const char **why);
-/* The port's socket, for poll(2). -1 on a link without sockets. */
-int link_port_fd(const struct link_port *port);
-/* Some datagrams wait for a socket that was full: poll it for POLLOUT. */
-bool link_port_blocked(const struct link_port *port);
 /* In a forked child: closes the sockets, touches nothing else. */
 void link_udp_abandon(struct link *link);
 
