@@ -2,9 +2,10 @@
 /*
  * The one description of every PRM structure that gdakit packs or unpacks.
  *
- * prm.h says how to read an entry. A list holds the fields that someone here uses; bits that no entry
- * names are reserved for us. Source of each layout: the PRM's table of the same name. The offsets are
- * compared in CI with the definitions in the packaged Linux headers (sim_tests/prm_kernel_check).
+ * prm.h says how to read an entry. A list holds the fields that someone here uses; bits that no
+ * entry names are reserved for us. Source of each layout: the PRM's table of the same name. The
+ * offsets are compared in CI with the definitions in the packaged Linux headers
+ * (sim_tests/prm_kernel_check).
  */
 #ifndef GDAKIT_PRM_LAYOUTS_H
 #define GDAKIT_PRM_LAYOUTS_H
@@ -169,9 +170,10 @@
 	F(mkc, log_page_size, 0x38, 4, 0)
 
 #define PRM_FIELDS_umem(F, Q, B)                                                                   \
-	F(umem, log_page_size, 0x08, 28, 24)                                                       \
-	F(umem, page_offset, 0x0c, 31, 0)                                                          \
-	Q(umem, num_of_mtt, 0x10)
+	F(umem, ats, 0x10, 31, 31)                                                                 \
+	F(umem, log_page_size, 0x10, 4, 0)                                                         \
+	F(umem, page_offset, 0x14, 31, 0)                                                          \
+	Q(umem, num_of_mtt, 0x18)
 
 /* Work queue (wq) inside an RMP or RQ context. */
 #define PRM_FIELDS_wq(F, Q, B)                                                                     \
@@ -204,13 +206,10 @@
 	F(cmd_out, syndrome, 0x04, 31, 0)
 
 /* Inputs that name one object by a 24-bit number in the third dword; outputs that return one. */
-#define PRM_FIELDS_obj_in(F, Q, B)                                                                 \
-	F(obj_in, number, 0x08, 23, 0)
-#define PRM_FIELDS_obj_out(F, Q, B)                                                                \
-	F(obj_out, number, 0x08, 23, 0)
+#define PRM_FIELDS_obj_in(F, Q, B)  F(obj_in, number, 0x08, 23, 0)
+#define PRM_FIELDS_obj_out(F, Q, B) F(obj_out, number, 0x08, 23, 0)
 
-#define PRM_FIELDS_query_hca_cap_out(F, Q, B)                                                      \
-	B(query_hca_cap_out, capability, 0x10, 0x1000)
+#define PRM_FIELDS_query_hca_cap_out(F, Q, B) B(query_hca_cap_out, capability, 0x10, 0x1000)
 
 #define PRM_FIELDS_create_cq_in(F, Q, B)                                                           \
 	B(create_cq_in, cq_context, 0x10, 0x40)                                                    \
@@ -218,8 +217,7 @@
 	F(create_cq_in, cq_umem_id, 0x58, 31, 0)                                                   \
 	F(create_cq_in, cq_umem_valid, 0x5c, 31, 31)                                               \
 	B(create_cq_in, pas, 0x110, 0)
-#define PRM_FIELDS_query_cq_out(F, Q, B)                                                           \
-	B(query_cq_out, cq_context, 0x10, 0x40)
+#define PRM_FIELDS_query_cq_out(F, Q, B) B(query_cq_out, cq_context, 0x10, 0x40)
 #define PRM_FIELDS_modify_cq_in(F, Q, B)                                                           \
 	F(modify_cq_in, cqn, 0x08, 23, 0)                                                          \
 	F(modify_cq_in, field_select, 0x0c, 31, 0)                                                 \
@@ -230,10 +228,8 @@
 	B(create_eq_in, eq_context, 0x10, 0x40)                                                    \
 	Q(create_eq_in, event_bitmask, 0x58)                                                       \
 	B(create_eq_in, pas, 0x110, 0)
-#define PRM_FIELDS_create_eq_out(F, Q, B)                                                          \
-	F(create_eq_out, eqn, 0x08, 7, 0)
-#define PRM_FIELDS_query_eq_out(F, Q, B)                                                           \
-	B(query_eq_out, eq_context, 0x10, 0x40)
+#define PRM_FIELDS_create_eq_out(F, Q, B) F(create_eq_out, eqn, 0x08, 7, 0)
+#define PRM_FIELDS_query_eq_out(F, Q, B)  B(query_eq_out, eq_context, 0x10, 0x40)
 
 #define PRM_FIELDS_create_qp_in(F, Q, B)                                                           \
 	F(create_qp_in, input_qpn, 0x08, 23, 0)                                                    \
@@ -255,8 +251,7 @@
 	B(query_qp_out, qpc, 0x18, 0xe8)                                                           \
 	B(query_qp_out, pas, 0x110, 0)
 
-#define PRM_FIELDS_create_rmp_in(F, Q, B)                                                          \
-	B(create_rmp_in, rmpc, 0x20, 0xf0)
+#define PRM_FIELDS_create_rmp_in(F, Q, B) B(create_rmp_in, rmpc, 0x20, 0xf0)
 
 #define PRM_FIELDS_create_mkey_in(F, Q, B)                                                         \
 	F(create_mkey_in, mkey_index, 0x08, 23, 0)                                                 \
@@ -267,16 +262,13 @@
 	F(create_mkey_in, mkey_umem_id, 0x64, 31, 0)                                               \
 	Q(create_mkey_in, mkey_umem_offset, 0x68)                                                  \
 	B(create_mkey_in, klm_pas_mtt, 0x110, 0)
-#define PRM_FIELDS_create_mkey_out(F, Q, B)                                                        \
-	F(create_mkey_out, mkey_index, 0x08, 23, 0)
-#define PRM_FIELDS_query_mkey_out(F, Q, B)                                                         \
-	B(query_mkey_out, mkc, 0x10, 0x40)
+#define PRM_FIELDS_create_mkey_out(F, Q, B) F(create_mkey_out, mkey_index, 0x08, 23, 0)
+#define PRM_FIELDS_query_mkey_out(F, Q, B)  B(query_mkey_out, mkc, 0x10, 0x40)
 
 #define PRM_FIELDS_create_umem_in(F, Q, B)                                                         \
 	B(create_umem_in, umem, 0x10, 0x20)                                                        \
 	B(create_umem_in, mtt, 0x30, 0)
-#define PRM_FIELDS_create_uctx_in(F, Q, B)                                                         \
-	F(create_uctx_in, cap, 0x10, 31, 0)
+#define PRM_FIELDS_create_uctx_in(F, Q, B) F(create_uctx_in, cap, 0x10, 31, 0)
 
 #define PRM_FIELDS_query_special_contexts_out(F, Q, B)                                             \
 	F(query_special_contexts_out, dump_fill_mkey, 0x08, 31, 0)                                 \
@@ -295,50 +287,363 @@
 	F(roce_address_in, roce_address_index, 0x08, 31, 16)                                       \
 	F(roce_address_in, vhca_port_num, 0x08, 3, 0)                                              \
 	B(roce_address_in, roce_address, 0x10, 0x20)
-#define PRM_FIELDS_roce_address_out(F, Q, B)                                                       \
-	B(roce_address_out, roce_address, 0x10, 0x20)
+#define PRM_FIELDS_roce_address_out(F, Q, B) B(roce_address_out, roce_address, 0x10, 0x20)
+
+/* ---- port and device queries ---- */
+
+#define PRM_FIELDS_query_adapter_out(F, Q, B)                                                      \
+	B(query_adapter_out, query_adapter_struct, 0x10, 0x100)
+#define PRM_FIELDS_query_adapter_param_block(F, Q, B)                                              \
+	F(query_adapter_param_block, ieee_vendor_id, 0x18, 23, 0)                                  \
+	F(query_adapter_param_block, vsd_vendor_id, 0x1c, 15, 0)                                   \
+	B(query_adapter_param_block, vsd, 0x20, 0xd0)                                              \
+	B(query_adapter_param_block, vsd_contd_psid, 0xf0, 0x10)
+#define PRM_FIELDS_query_vport_state_out(F, Q, B)                                                  \
+	F(query_vport_state_out, admin_state, 0x0c, 7, 4)                                          \
+	F(query_vport_state_out, state, 0x0c, 3, 0)
+#define PRM_FIELDS_nic_vport_context(F, Q, B)                                                      \
+	F(nic_vport_context, min_wqe_inline_mode, 0x00, 26, 24)                                    \
+	F(nic_vport_context, disable_mc_local_lb, 0x00, 2, 2)                                      \
+	F(nic_vport_context, disable_uc_local_lb, 0x00, 1, 1)                                      \
+	F(nic_vport_context, roce_en, 0x00, 0, 0)                                                  \
+	F(nic_vport_context, mtu, 0x24, 15, 0)                                                     \
+	Q(nic_vport_context, system_image_guid, 0x28)                                              \
+	Q(nic_vport_context, port_guid, 0x30)                                                      \
+	Q(nic_vport_context, node_guid, 0x38)                                                      \
+	F(nic_vport_context, qkey_violation_counter, 0x68, 31, 16)                                 \
+	F(nic_vport_context, allowed_list_type, 0xf0, 26, 24)                                      \
+	F(nic_vport_context, allowed_list_size, 0xf0, 11, 0)                                       \
+	B(nic_vport_context, permanent_address, 0xf4, 0x8)
+#define PRM_FIELDS_query_nic_vport_context_out(F, Q, B)                                            \
+	B(query_nic_vport_context_out, nic_vport_context, 0x10, 0x100)
+#define PRM_FIELDS_hca_vport_context(F, Q, B)                                                      \
+	F(hca_vport_context, field_select, 0x00, 31, 0)                                            \
+	F(hca_vport_context, sm_virt_aware, 0x20, 31, 31)                                          \
+	F(hca_vport_context, has_smi, 0x20, 30, 30)                                                \
+	F(hca_vport_context, has_raw, 0x20, 29, 29)                                                \
+	F(hca_vport_context, grh_required, 0x20, 28, 28)                                           \
+	F(hca_vport_context, port_physical_state, 0x20, 15, 12)                                    \
+	F(hca_vport_context, vport_state_policy, 0x20, 11, 8)                                      \
+	F(hca_vport_context, port_state, 0x20, 7, 4)                                               \
+	F(hca_vport_context, vport_state, 0x20, 3, 0)                                              \
+	Q(hca_vport_context, system_image_guid, 0x28)                                              \
+	Q(hca_vport_context, port_guid, 0x30)                                                      \
+	Q(hca_vport_context, node_guid, 0x38)                                                      \
+	F(hca_vport_context, cap_mask1, 0x40, 31, 0)                                               \
+	F(hca_vport_context, cap_mask2, 0x48, 31, 0)                                               \
+	F(hca_vport_context, lid, 0x60, 31, 16)                                                    \
+	F(hca_vport_context, init_type_reply, 0x60, 11, 8)                                         \
+	F(hca_vport_context, lmc, 0x60, 7, 5)                                                      \
+	F(hca_vport_context, subnet_timeout, 0x60, 4, 0)                                           \
+	F(hca_vport_context, sm_lid, 0x64, 31, 16)                                                 \
+	F(hca_vport_context, sm_sl, 0x64, 15, 12)                                                  \
+	F(hca_vport_context, qkey_violation_counter, 0x68, 31, 16)                                 \
+	F(hca_vport_context, pkey_violation_counter, 0x68, 15, 0)
+#define PRM_FIELDS_query_hca_vport_context_out(F, Q, B)                                            \
+	B(query_hca_vport_context_out, hca_vport_context, 0x10, 0x200)
+#define PRM_FIELDS_query_hca_vport_gid_out(F, Q, B)                                                \
+	F(query_hca_vport_gid_out, gids_num, 0x0c, 31, 16)                                         \
+	B(query_hca_vport_gid_out, gid, 0x10, 0x0)
+#define PRM_FIELDS_query_hca_vport_pkey_in(F, Q, B)                                                \
+	F(query_hca_vport_pkey_in, port_num, 0x08, 19, 16)                                         \
+	F(query_hca_vport_pkey_in, vport_number, 0x08, 15, 0)                                      \
+	F(query_hca_vport_pkey_in, pkey_index, 0x0c, 15, 0)
+#define PRM_FIELDS_query_hca_vport_pkey_out(F, Q, B) B(query_hca_vport_pkey_out, pkey, 0x10, 0x0)
+#define PRM_FIELDS_access_register_in(F, Q, B)                                                     \
+	F(access_register_in, register_id, 0x08, 15, 0)                                            \
+	F(access_register_in, argument, 0x0c, 31, 0)                                               \
+	B(access_register_in, register_data, 0x10, 0x0)
+#define PRM_FIELDS_access_register_out(F, Q, B) B(access_register_out, register_data, 0x10, 0x0)
+#define PRM_FIELDS_ptys_reg(F, Q, B)                                                               \
+	F(ptys_reg, local_port, 0x00, 23, 16)                                                      \
+	F(ptys_reg, proto_mask, 0x00, 2, 0)                                                        \
+	F(ptys_reg, data_rate_oper, 0x04, 15, 0)                                                   \
+	F(ptys_reg, ext_eth_proto_capability, 0x08, 31, 0)                                         \
+	F(ptys_reg, eth_proto_capability, 0x0c, 31, 0)                                             \
+	F(ptys_reg, ib_link_width_capability, 0x10, 31, 16)                                        \
+	F(ptys_reg, ib_proto_capability, 0x10, 15, 0)                                              \
+	F(ptys_reg, ext_eth_proto_admin, 0x14, 31, 0)                                              \
+	F(ptys_reg, eth_proto_admin, 0x18, 31, 0)                                                  \
+	F(ptys_reg, ib_link_width_admin, 0x1c, 31, 16)                                             \
+	F(ptys_reg, ib_proto_admin, 0x1c, 15, 0)                                                   \
+	F(ptys_reg, ext_eth_proto_oper, 0x20, 31, 0)                                               \
+	F(ptys_reg, eth_proto_oper, 0x24, 31, 0)                                                   \
+	F(ptys_reg, ib_link_width_oper, 0x28, 31, 16)                                              \
+	F(ptys_reg, ib_proto_oper, 0x28, 15, 0)                                                    \
+	F(ptys_reg, connector_type, 0x2c, 3, 0)
+#define PRM_FIELDS_pmtu_reg(F, Q, B)                                                               \
+	F(pmtu_reg, local_port, 0x00, 23, 16)                                                      \
+	F(pmtu_reg, max_mtu, 0x04, 31, 16)                                                         \
+	F(pmtu_reg, admin_mtu, 0x08, 31, 16)                                                       \
+	F(pmtu_reg, oper_mtu, 0x0c, 31, 16)
+#define PRM_FIELDS_alloc_q_counter_out(F, Q, B) F(alloc_q_counter_out, counter_set_id, 0x08, 7, 0)
+#define PRM_FIELDS_query_q_counter_in(F, Q, B)                                                     \
+	F(query_q_counter_in, clear, 0x18, 31, 31)                                                 \
+	F(query_q_counter_in, aggregate, 0x18, 30, 30)                                             \
+	F(query_q_counter_in, counter_set_id, 0x1c, 7, 0)
+#define PRM_FIELDS_query_q_counter_out(F, Q, B)                                                    \
+	F(query_q_counter_out, rx_write_requests, 0x10, 31, 0)                                     \
+	F(query_q_counter_out, rx_read_requests, 0x18, 31, 0)                                      \
+	F(query_q_counter_out, rx_atomic_requests, 0x20, 31, 0)                                    \
+	F(query_q_counter_out, out_of_buffer, 0x30, 31, 0)                                         \
+	F(query_q_counter_out, out_of_sequence, 0x38, 31, 0)                                       \
+	F(query_q_counter_out, duplicate_request, 0x40, 31, 0)                                     \
+	F(query_q_counter_out, rnr_nak_retry_err, 0x48, 31, 0)                                     \
+	F(query_q_counter_out, packet_seq_err, 0x50, 31, 0)                                        \
+	F(query_q_counter_out, implied_nak_seq_err, 0x58, 31, 0)                                   \
+	F(query_q_counter_out, local_ack_timeout_err, 0x60, 31, 0)                                 \
+	F(query_q_counter_out, resp_local_length_error, 0x78, 31, 0)                               \
+	F(query_q_counter_out, resp_cqe_error, 0x90, 31, 0)                                        \
+	F(query_q_counter_out, req_cqe_error, 0x94, 31, 0)                                         \
+	F(query_q_counter_out, req_remote_invalid_request, 0xa0, 31, 0)                            \
+	F(query_q_counter_out, req_remote_access_errors, 0xa8, 31, 0)                              \
+	F(query_q_counter_out, resp_remote_access_errors, 0xac, 31, 0)                             \
+	F(query_q_counter_out, resp_cqe_flush_error, 0xbc, 31, 0)                                  \
+	F(query_q_counter_out, req_cqe_flush_error, 0xc0, 31, 0)
+#define PRM_FIELDS_create_uctx_out(F, Q, B) F(create_uctx_out, uid, 0x08, 15, 0)
+#define PRM_FIELDS_destroy_uctx_in(F, Q, B) F(destroy_uctx_in, uid, 0x08, 15, 0)
+#define PRM_FIELDS_destroy_eq_in(F, Q, B)   F(destroy_eq_in, eq_number, 0x08, 7, 0)
+#define PRM_FIELDS_query_issi_out(F, Q, B)                                                         \
+	F(query_issi_out, current_issi, 0x08, 15, 0)                                               \
+	F(query_issi_out, supported_issi_dw0, 0x6c, 31, 0)
 
 /* ---- capabilities (inside query_hca_cap_out.capability) ---- */
 
 #define PRM_FIELDS_cmd_hca_cap(F, Q, B)                                                            \
 	F(cmd_hca_cap, hca_cap_2, 0x04, 31, 31)                                                    \
+	F(cmd_hca_cap, vhca_id, 0x04, 15, 0)                                                       \
 	F(cmd_hca_cap, log_max_srq_sz, 0x10, 31, 24)                                               \
 	F(cmd_hca_cap, log_max_qp_sz, 0x10, 23, 16)                                                \
 	F(cmd_hca_cap, log_max_qp, 0x10, 4, 0)                                                     \
+	F(cmd_hca_cap, ece_support, 0x14, 28, 28)                                                  \
 	F(cmd_hca_cap, log_max_srq, 0x14, 20, 16)                                                  \
+	F(cmd_hca_cap, ts_cqe_to_dest_cqn, 0x14, 13, 13)                                           \
 	F(cmd_hca_cap, log_max_cq_sz, 0x18, 23, 16)                                                \
+	F(cmd_hca_cap, relaxed_ordering_write_umr, 0x18, 15, 15)                                   \
+	F(cmd_hca_cap, relaxed_ordering_read_umr, 0x18, 14, 14)                                    \
 	F(cmd_hca_cap, log_max_cq, 0x18, 4, 0)                                                     \
 	F(cmd_hca_cap, log_max_eq_sz, 0x1c, 31, 24)                                                \
+	F(cmd_hca_cap, relaxed_ordering_write, 0x1c, 23, 23)                                       \
+	F(cmd_hca_cap, relaxed_ordering_read_pci_enabled, 0x1c, 22, 22)                            \
 	F(cmd_hca_cap, log_max_mkey, 0x1c, 21, 16)                                                 \
+	F(cmd_hca_cap, terminate_scatter_list_mkey, 0x1c, 9, 9)                                    \
+	F(cmd_hca_cap, repeated_mkey, 0x1c, 8, 8)                                                  \
+	F(cmd_hca_cap, dump_fill_mkey, 0x1c, 7, 7)                                                 \
 	F(cmd_hca_cap, log_max_eq, 0x1c, 3, 0)                                                     \
 	F(cmd_hca_cap, max_indirection, 0x20, 31, 24)                                              \
-	F(cmd_hca_cap, log_max_ra_req_dc, 0x24, 13, 8)                                             \
+	F(cmd_hca_cap, fixed_buffer_size, 0x20, 23, 23)                                            \
+	F(cmd_hca_cap, log_max_mrw_sz, 0x20, 22, 16)                                               \
+	F(cmd_hca_cap, log_max_bsf_list_size, 0x20, 13, 8)                                         \
+	F(cmd_hca_cap, umr_extended_translation_offset, 0x20, 7, 7)                                \
+	F(cmd_hca_cap, null_mkey, 0x20, 6, 6)                                                      \
+	F(cmd_hca_cap, log_max_klm_list_size, 0x20, 5, 0)                                          \
+	F(cmd_hca_cap, qpc_extension, 0x24, 29, 29)                                                \
+	F(cmd_hca_cap, log_max_ra_req_dc, 0x24, 21, 16)                                            \
 	F(cmd_hca_cap, log_max_ra_res_dc, 0x24, 5, 0)                                              \
-	F(cmd_hca_cap, log_max_ra_req_qp, 0x28, 13, 8)                                             \
+	F(cmd_hca_cap, roce_accl, 0x28, 22, 22)                                                    \
+	F(cmd_hca_cap, log_max_ra_req_qp, 0x28, 21, 16)                                            \
 	F(cmd_hca_cap, log_max_ra_res_qp, 0x28, 5, 0)                                              \
+	F(cmd_hca_cap, end_pad, 0x2c, 31, 31)                                                      \
+	F(cmd_hca_cap, cc_query_allowed, 0x2c, 30, 30)                                             \
+	F(cmd_hca_cap, cc_modify_allowed, 0x2c, 29, 29)                                            \
+	F(cmd_hca_cap, cache_line_128byte, 0x2c, 27, 27)                                           \
+	F(cmd_hca_cap, rts2rts_qp_counters_set_id, 0x2c, 22, 22)                                   \
 	F(cmd_hca_cap, rts2rts_qp_dscp, 0x2c, 21, 21)                                              \
 	F(cmd_hca_cap, gid_table_size, 0x2c, 15, 0)                                                \
+	F(cmd_hca_cap, out_of_seq_cnt, 0x30, 31, 31)                                               \
+	F(cmd_hca_cap, vport_counters, 0x30, 30, 30)                                               \
+	F(cmd_hca_cap, retransmission_q_counters, 0x30, 29, 29)                                    \
+	F(cmd_hca_cap, debug, 0x30, 28, 28)                                                        \
+	F(cmd_hca_cap, max_qp_cnt, 0x30, 25, 16)                                                   \
 	F(cmd_hca_cap, pkey_table_size, 0x30, 15, 0)                                               \
-	F(cmd_hca_cap, local_ca_ack_delay, 0x34, 28, 24)                                           \
+	F(cmd_hca_cap, vport_group_manager, 0x34, 31, 31)                                          \
+	F(cmd_hca_cap, ib_virt, 0x34, 29, 29)                                                      \
+	F(cmd_hca_cap, eth_virt, 0x34, 28, 28)                                                     \
+	F(cmd_hca_cap, ets, 0x34, 26, 26)                                                          \
+	F(cmd_hca_cap, nic_flow_table, 0x34, 25, 25)                                               \
+	F(cmd_hca_cap, eswitch_manager, 0x34, 24, 24)                                              \
+	F(cmd_hca_cap, device_memory, 0x34, 23, 23)                                                \
+	F(cmd_hca_cap, mcam_reg, 0x34, 22, 22)                                                     \
+	F(cmd_hca_cap, pcam_reg, 0x34, 21, 21)                                                     \
+	F(cmd_hca_cap, local_ca_ack_delay, 0x34, 20, 16)                                           \
+	F(cmd_hca_cap, enhanced_error_q_counters, 0x34, 14, 14)                                    \
 	F(cmd_hca_cap, port_type, 0x34, 9, 8)                                                      \
 	F(cmd_hca_cap, num_ports, 0x34, 7, 0)                                                      \
 	F(cmd_hca_cap, log_max_msg, 0x38, 28, 24)                                                  \
+	F(cmd_hca_cap, max_tc, 0x38, 19, 16)                                                       \
+	F(cmd_hca_cap, general_notification_event, 0x38, 13, 13)                                   \
+	F(cmd_hca_cap, stat_rate_support, 0x3c, 31, 16)                                            \
+	F(cmd_hca_cap, cqe_version, 0x3c, 3, 0)                                                    \
+	F(cmd_hca_cap, compact_address_vector, 0x40, 31, 31)                                       \
+	F(cmd_hca_cap, striding_rq, 0x40, 30, 30)                                                  \
+	F(cmd_hca_cap, ipoib_enhanced_offloads, 0x40, 28, 28)                                      \
+	F(cmd_hca_cap, ipoib_basic_offloads, 0x40, 27, 27)                                         \
+	F(cmd_hca_cap, umr_modify_entity_size_disabled, 0x40, 24, 24)                              \
+	F(cmd_hca_cap, umr_modify_atomic_disabled, 0x40, 23, 23)                                   \
+	F(cmd_hca_cap, umr_indirect_mkey_disabled, 0x40, 22, 22)                                   \
+	F(cmd_hca_cap, umr_fence, 0x40, 21, 20)                                                    \
+	F(cmd_hca_cap, dc_req_scat_data_cqe, 0x40, 19, 19)                                         \
+	F(cmd_hca_cap, drain_sigerr, 0x40, 16, 16)                                                 \
+	F(cmd_hca_cap, sigerr_cqe, 0x40, 13, 13)                                                   \
+	F(cmd_hca_cap, wq_signature, 0x40, 11, 11)                                                 \
+	F(cmd_hca_cap, sctr_data_cqe, 0x40, 10, 10)                                                \
+	F(cmd_hca_cap, sho, 0x40, 8, 8)                                                            \
+	F(cmd_hca_cap, dct, 0x40, 5, 5)                                                            \
+	F(cmd_hca_cap, qos, 0x40, 4, 4)                                                            \
+	F(cmd_hca_cap, eth_net_offloads, 0x40, 3, 3)                                               \
 	F(cmd_hca_cap, roce, 0x40, 2, 2)                                                           \
 	F(cmd_hca_cap, atomic, 0x40, 1, 1)                                                         \
+	F(cmd_hca_cap, cq_oi, 0x44, 31, 31)                                                        \
+	F(cmd_hca_cap, cq_resize, 0x44, 30, 30)                                                    \
+	F(cmd_hca_cap, cq_moderation, 0x44, 29, 29)                                                \
+	F(cmd_hca_cap, cq_period_mode_modify, 0x44, 28, 28)                                        \
+	F(cmd_hca_cap, cq_eq_remap, 0x44, 25, 25)                                                  \
+	F(cmd_hca_cap, pg, 0x44, 24, 24)                                                           \
+	F(cmd_hca_cap, block_lb_mc, 0x44, 23, 23)                                                  \
+	F(cmd_hca_cap, scqe_break_moderation, 0x44, 21, 21)                                        \
+	F(cmd_hca_cap, cq_period_start_from_cqe, 0x44, 20, 20)                                     \
 	F(cmd_hca_cap, cd, 0x44, 19, 19)                                                           \
+	F(cmd_hca_cap, apm, 0x44, 17, 17)                                                          \
+	F(cmd_hca_cap, imaicl, 0x44, 14, 14)                                                       \
+	F(cmd_hca_cap, qkv, 0x44, 9, 9)                                                            \
+	F(cmd_hca_cap, pkv, 0x44, 8, 8)                                                            \
+	F(cmd_hca_cap, set_deth_sqpn, 0x44, 7, 7)                                                  \
+	F(cmd_hca_cap, xrc, 0x44, 3, 3)                                                            \
+	F(cmd_hca_cap, ud, 0x44, 2, 2)                                                             \
+	F(cmd_hca_cap, uc, 0x44, 1, 1)                                                             \
 	F(cmd_hca_cap, rc, 0x44, 0, 0)                                                             \
-	F(cmd_hca_cap, cqe_version, 0x48, 3, 0)                                                    \
+	F(cmd_hca_cap, uar_4k, 0x48, 31, 31)                                                       \
+	F(cmd_hca_cap, uar_sz, 0x48, 21, 16)                                                       \
+	F(cmd_hca_cap, umem_uid_0, 0x48, 13, 13)                                                   \
+	F(cmd_hca_cap, log_pg_sz, 0x48, 7, 0)                                                      \
+	F(cmd_hca_cap, bf, 0x4c, 31, 31)                                                           \
+	F(cmd_hca_cap, log_bf_reg_size, 0x4c, 20, 16)                                              \
+	F(cmd_hca_cap, qp_error_syndrome, 0x4c, 12, 12)                                            \
+	F(cmd_hca_cap, lag_dct, 0x4c, 9, 8)                                                        \
+	F(cmd_hca_cap, lag_tx_port_affinity, 0x4c, 7, 7)                                           \
+	F(cmd_hca_cap, num_lag_ports, 0x4c, 3, 0)                                                  \
 	F(cmd_hca_cap, max_wqe_sz_sq, 0x50, 15, 0)                                                 \
 	F(cmd_hca_cap, max_wqe_sz_rq, 0x54, 15, 0)                                                 \
-	F(cmd_hca_cap, log_uar_page_sz, 0x64, 15, 0)
+	F(cmd_hca_cap, max_wqe_sz_sq_dc, 0x58, 15, 0)                                              \
+	F(cmd_hca_cap, max_qp_mcg, 0x5c, 24, 0)                                                    \
+	F(cmd_hca_cap, log_max_mcg, 0x60, 7, 0)                                                    \
+	F(cmd_hca_cap, log_max_transport_domain, 0x64, 28, 24)                                     \
+	F(cmd_hca_cap, relaxed_ordering_read, 0x64, 21, 21)                                        \
+	F(cmd_hca_cap, log_max_pd, 0x64, 20, 16)                                                   \
+	F(cmd_hca_cap, log_max_xrcd, 0x64, 4, 0)                                                   \
+	F(cmd_hca_cap, log_max_rq, 0x6c, 28, 24)                                                   \
+	F(cmd_hca_cap, log_max_sq, 0x6c, 20, 16)                                                   \
+	F(cmd_hca_cap, log_max_tir, 0x6c, 12, 8)                                                   \
+	F(cmd_hca_cap, log_max_tis, 0x6c, 4, 0)                                                    \
+	F(cmd_hca_cap, basic_cyclic_rcv_wqe, 0x70, 31, 31)                                         \
+	F(cmd_hca_cap, log_max_rmp, 0x70, 28, 24)                                                  \
+	F(cmd_hca_cap, log_max_rqt, 0x70, 20, 16)                                                  \
+	F(cmd_hca_cap, log_max_rqt_size, 0x70, 12, 8)                                              \
+	F(cmd_hca_cap, log_max_tis_per_sq, 0x70, 4, 0)                                             \
+	F(cmd_hca_cap, ext_stride_num_range, 0x74, 31, 31)                                         \
+	F(cmd_hca_cap, roce_rw_supported, 0x74, 30, 30)                                            \
+	F(cmd_hca_cap, log_max_stride_sz_rq, 0x74, 28, 24)                                         \
+	F(cmd_hca_cap, log_min_stride_sz_rq, 0x74, 20, 16)                                         \
+	F(cmd_hca_cap, log_max_stride_sz_sq, 0x74, 12, 8)                                          \
+	F(cmd_hca_cap, log_min_stride_sz_sq, 0x74, 4, 0)                                           \
+	F(cmd_hca_cap, log_max_wq_sz, 0x78, 4, 0)                                                  \
+	F(cmd_hca_cap, log_max_vlan_list, 0x7c, 20, 16)                                            \
+	F(cmd_hca_cap, log_max_current_mc_list, 0x7c, 12, 8)                                       \
+	F(cmd_hca_cap, log_max_current_uc_list, 0x7c, 4, 0)                                        \
+	Q(cmd_hca_cap, general_obj_types, 0x80)                                                    \
+	F(cmd_hca_cap, sq_ts_format, 0x88, 31, 30)                                                 \
+	F(cmd_hca_cap, rq_ts_format, 0x88, 29, 28)                                                 \
+	F(cmd_hca_cap, ats, 0x8c, 30, 30)                                                          \
+	F(cmd_hca_cap, log_max_uctx, 0x8c, 28, 24)                                                 \
+	F(cmd_hca_cap, crypto, 0x8c, 22, 22)                                                       \
+	F(cmd_hca_cap, log_max_umem, 0x8c, 20, 16)                                                 \
+	F(cmd_hca_cap, max_num_eqs, 0x8c, 15, 0)                                                   \
+	F(cmd_hca_cap, log_max_l2_table, 0x90, 28, 24)                                             \
+	F(cmd_hca_cap, log_uar_page_sz, 0x90, 15, 0)                                               \
+	F(cmd_hca_cap, device_frequency_mhz, 0x98, 31, 0)                                          \
+	F(cmd_hca_cap, device_frequency_khz, 0x9c, 31, 0)                                          \
+	F(cmd_hca_cap, num_of_uars_per_page, 0xa4, 31, 0)                                          \
+	F(cmd_hca_cap, log_max_dci_stream_channels, 0xb0, 20, 16)                                  \
+	F(cmd_hca_cap, log_max_dci_errored_streams, 0xb0, 12, 8)                                   \
+	F(cmd_hca_cap, enhanced_cqe_compression, 0xb4, 15, 15)                                     \
+	F(cmd_hca_cap, mini_cqe_resp_stride_index, 0xb4, 3, 3)                                     \
+	F(cmd_hca_cap, cqe_128_always, 0xb4, 2, 2)                                                 \
+	F(cmd_hca_cap, cqe_compression_128, 0xb4, 1, 1)                                            \
+	F(cmd_hca_cap, cqe_compression, 0xb4, 0, 0)                                                \
+	F(cmd_hca_cap, cqe_compression_timeout, 0xb8, 31, 16)                                      \
+	F(cmd_hca_cap, cqe_compression_max_num, 0xb8, 15, 0)                                       \
+	F(cmd_hca_cap, tag_matching, 0xbc, 15, 15)                                                 \
+	F(cmd_hca_cap, rndv_offload_rc, 0xbc, 14, 14)                                              \
+	F(cmd_hca_cap, rndv_offload_dc, 0xbc, 13, 13)                                              \
+	F(cmd_hca_cap, log_tag_matching_list_sz, 0xbc, 12, 8)                                      \
+	F(cmd_hca_cap, log_max_xrq, 0xbc, 4, 0)                                                    \
+	F(cmd_hca_cap, native_port_num, 0xc0, 23, 16)                                              \
+	F(cmd_hca_cap, num_vhca_ports, 0xc0, 15, 8)                                                \
+	F(cmd_hca_cap, sw_owner_id, 0xc0, 1, 1)                                                    \
+	F(cmd_hca_cap, uctx_cap, 0xd4, 31, 0)                                                      \
+	F(cmd_hca_cap, data_direct, 0xe8, 13, 13)
 
 #define PRM_FIELDS_cmd_hca_cap_2(F, Q, B)                                                          \
-	F(cmd_hca_cap_2, send_dbr_mode_no_dbr_ext, 0x5c, 30, 30)
+	F(cmd_hca_cap_2, umr_log_entity_size_5, 0x10, 7, 7)                                        \
+	F(cmd_hca_cap_2, log_min_mkey_entity_size, 0x34, 20, 16)                                   \
+	F(cmd_hca_cap_2, send_dbr_mode_no_dbr_ext, 0x5c, 30, 30)                                   \
+	F(cmd_hca_cap_2, max_mkey_log_entity_size_mtt, 0x74, 21, 16)                               \
+	F(cmd_hca_cap_2, max_num_eqs_24b, 0x88, 23, 0)
+
+#define PRM_FIELDS_atomic_caps(F, Q, B)                                                            \
+	F(atomic_caps, atomic_req_8B_endianness_mode, 0x08, 31, 30)                                \
+	F(atomic_caps, supported_atomic_req_8B_endianness_mode_1, 0x08, 25, 25)                    \
+	F(atomic_caps, atomic_operations, 0x10, 15, 0)                                             \
+	F(atomic_caps, atomic_size_qp, 0x14, 15, 0)                                                \
+	F(atomic_caps, atomic_size_dc, 0x18, 15, 0)
 
 #define PRM_FIELDS_roce_cap(F, Q, B)                                                               \
+	F(roce_cap, roce_apm, 0x00, 31, 31)                                                        \
+	F(roce_cap, sw_r_roce_src_udp_port, 0x00, 27, 27)                                          \
+	F(roce_cap, fl_rc_qp_when_roce_disabled, 0x00, 26, 26)                                     \
+	F(roce_cap, fl_rc_qp_when_roce_enabled, 0x00, 25, 25)                                      \
+	F(roce_cap, qp_ts_format, 0x00, 1, 0)                                                      \
+	F(roce_cap, l3_type, 0x10, 19, 16)                                                         \
+	F(roce_cap, roce_version, 0x10, 7, 0)                                                      \
+	F(roce_cap, r_roce_dest_udp_port, 0x14, 15, 0)                                             \
 	F(roce_cap, r_roce_max_src_udp_port, 0x18, 31, 16)                                         \
 	F(roce_cap, r_roce_min_src_udp_port, 0x18, 15, 0)                                          \
 	F(roce_cap, roce_address_table_size, 0x1c, 15, 0)
+
+#define PRM_FIELDS_odp_cap(F, Q, B)                                                                \
+	B(odp_cap, transport_page_fault_scheme_cap, 0x00, 0x40)                                    \
+	B(odp_cap, memory_page_fault_scheme_cap, 0x40, 0x40)                                       \
+	F(odp_cap, mem_page_fault, 0xc0, 31, 31)
+
+#define PRM_FIELDS_eth_cap(F, Q, B)                                                                \
+	F(eth_cap, csum_cap, 0x00, 31, 31)                                                         \
+	F(eth_cap, vlan_cap, 0x00, 30, 30)                                                         \
+	F(eth_cap, lro_cap, 0x00, 29, 29)                                                          \
+	F(eth_cap, self_lb_en_modifiable, 0x00, 23, 23)                                            \
+	F(eth_cap, max_lso_cap, 0x00, 20, 16)                                                      \
+	F(eth_cap, multi_pkt_send_wqe, 0x00, 15, 14)                                               \
+	F(eth_cap, wqe_inline_mode, 0x00, 13, 12)                                                  \
+	F(eth_cap, rss_ind_tbl_cap, 0x00, 11, 8)                                                   \
+	F(eth_cap, reg_umr_sq, 0x00, 7, 7)                                                         \
+	F(eth_cap, scatter_fcs, 0x00, 6, 6)                                                        \
+	F(eth_cap, enhanced_multi_pkt_send_wqe, 0x00, 5, 5)
+
+#define PRM_FIELDS_qos_cap(F, Q, B)                                                                \
+	F(qos_cap, packet_pacing, 0x00, 31, 31)                                                    \
+	F(qos_cap, nic_sq_scheduling, 0x00, 23, 23)                                                \
+	F(qos_cap, packet_pacing_uid, 0x00, 20, 20)                                                \
+	F(qos_cap, packet_pacing_max_rate, 0x08, 31, 0)                                            \
+	F(qos_cap, packet_pacing_min_rate, 0x0c, 31, 0)                                            \
+	F(qos_cap, packet_pacing_rate_table_size, 0x10, 15, 0)
+
+#define PRM_FIELDS_device_mem_cap(F, Q, B)                                                         \
+	F(device_mem_cap, memic, 0x00, 31, 31)                                                     \
+	F(device_mem_cap, log_min_memic_alloc_size, 0x04, 20, 16)                                  \
+	F(device_mem_cap, log_max_memic_addr_alignment, 0x04, 7, 0)                                \
+	Q(device_mem_cap, memic_bar_start_addr, 0x08)                                              \
+	F(device_mem_cap, memic_bar_size, 0x10, 31, 0)                                             \
+	F(device_mem_cap, max_memic_size, 0x14, 31, 0)                                             \
+	F(device_mem_cap, memic_operations, 0x40, 31, 0)
 
 #define PRM_STRUCTS(S)                                                                             \
 	S(ads, 0x2c)                                                                               \
@@ -373,8 +678,34 @@
 	S(roce_addr, 0x20)                                                                         \
 	S(roce_address_in, 0x30)                                                                   \
 	S(roce_address_out, 0x30)                                                                  \
-	S(cmd_hca_cap, 0x1000)                                                                     \
-	S(cmd_hca_cap_2, 0x1000)                                                                   \
-	S(roce_cap, 0x1000)
+	S(query_adapter_out, 0x110)                                                                \
+	S(query_adapter_param_block, 0x100)                                                        \
+	S(query_vport_state_out, 0x10)                                                             \
+	S(nic_vport_context, 0x100)                                                                \
+	S(query_nic_vport_context_out, 0x110)                                                      \
+	S(hca_vport_context, 0x200)                                                                \
+	S(query_hca_vport_context_out, 0x210)                                                      \
+	S(query_hca_vport_gid_out, 0x10)                                                           \
+	S(query_hca_vport_pkey_in, 0x10)                                                           \
+	S(query_hca_vport_pkey_out, 0x10)                                                          \
+	S(access_register_in, 0x10)                                                                \
+	S(access_register_out, 0x10)                                                               \
+	S(ptys_reg, 0x40)                                                                          \
+	S(pmtu_reg, 0x10)                                                                          \
+	S(alloc_q_counter_out, 0x10)                                                               \
+	S(query_q_counter_in, 0x20)                                                                \
+	S(query_q_counter_out, 0x100)                                                              \
+	S(create_uctx_out, 0x10)                                                                   \
+	S(destroy_uctx_in, 0x10)                                                                   \
+	S(destroy_eq_in, 0x10)                                                                     \
+	S(query_issi_out, 0x70)                                                                    \
+	S(cmd_hca_cap, 0x100)                                                                      \
+	S(cmd_hca_cap_2, 0x100)                                                                    \
+	S(atomic_caps, 0x100)                                                                      \
+	S(roce_cap, 0x100)                                                                         \
+	S(odp_cap, 0x100)                                                                          \
+	S(eth_cap, 0x100)                                                                          \
+	S(qos_cap, 0x100)                                                                          \
+	S(device_mem_cap, 0x100)
 
 #endif
