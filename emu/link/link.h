@@ -43,6 +43,7 @@ struct link_port {
 	bool unplugged; /* what it sends and what it is sent vanishes */
 	int fd;		/* its socket, for poll(2); -1: none */
 	bool blocked;	/* packets wait because the socket is full: poll for POLLOUT */
+	void *priv;	/* the link's own */
 	struct link_port *next;
 };
 
@@ -58,7 +59,8 @@ struct link_ops {
 	int (*send)(struct link *link, struct link_port *port, struct nm_packet *pkt);
 	/* Pushes out what send gathered. False: some is left (a socket is full). */
 	bool (*flush)(struct link *link);
-	/* Delivers at most `budget` packets that have arrived; returns how many. */
+	/* Delivers packets that have arrived, at most `budget` of a queue or socket; returns how
+	 * many. */
 	uint32_t (*poll)(struct link *link, uint32_t budget);
 	void (*destroy)(struct link *link);
 };
@@ -67,6 +69,7 @@ struct link_counters {
 	uint64_t sent, received; /* packets */
 	uint64_t dropped;	 /* on purpose, or with nobody to take them */
 	uint64_t malformed;	 /* received, refused */
+	uint64_t overflowed;	 /* lost because a receive buffer was full */
 };
 
 struct link {

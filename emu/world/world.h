@@ -2,8 +2,8 @@
 /*
  * Who drives a NIC: here a thread in real time, joined to others by a wire.
  *
- * A world owns NICs, the one lock that serialises them, the thread that makes them progress, and the
- * link that carries their packets. Faces call world_command(); everything else happens on the
+ * A world owns NICs, the one lock that serialises them, the thread that makes them progress, and
+ * the link that carries their packets. Faces call world_command(); everything else happens on the
  * world's thread. All functions may be called from any thread unless said.
  */
 #ifndef GDAKIT_WORLD_H
@@ -20,36 +20,45 @@ struct world_nic;
 
 enum world_wire {
 	WORLD_WIRE_LOCAL, /* NICs of this world only, by reference */
-	WORLD_WIRE_UDP,   /* RoCEv2 in UDP datagrams, port 4791 */
+	WORLD_WIRE_UDP,	  /* RoCEv2 in UDP datagrams, port 4791 */
 };
 
 struct world_config {
 	enum world_wire wire;
-	bool verbose;        /* diagnoses to stderr, a sentence a line */
-	const char *host;    /* UDP: this host's address block, as claimed by the launcher ("127.64.0") */
+	bool verbose; /* diagnoses to stderr, a sentence a line */
+	const char
+		*host; /* UDP: this host's address block, as claimed by the launcher ("127.64.0") */
 };
 
 /* NULL with errno; *why (if not NULL) points to a static or thread-local sentence. */
 struct world *world_create(const struct world_config *config, const char **why);
-/* Stops the thread, destroys the NICs, closes the sockets. */
+/* Stops the thread, destroys the NICs, closes the sockets. Nobody else may be inside a call. */
 void world_destroy(struct world *w);
 
 /* Called on the world's thread (or in world_command), under the lock: note it and return. */
 typedef void (*world_event_fn)(void *ctx, uint32_t eqn, uint32_t intr, const uint8_t *eqe);
 
 /*
- * Adds a NIC. The world fills in the identity that the wire decides: qpn_prefix and the GID that
- * world_nic_gid() returns; the rest comes from `config`. Starts the thread if it does not run.
+ * Adds a NIC. The world fills in the identity that the wire decides: qpn_prefix, the LID, and the
+ * GID that world_nic_gid() returns; the rest comes from `config`. Starts the thread if it does not
+ * run. NULL with errno and *why.
  */
-struct world_nic *world_add_nic(struct world *w, const struct nm_config *config, world_event_fn event,
-				void *event_ctx, const char **why);
+struct world_nic *world_add_nic(struct world *w, const struct nm_config *config,
+				world_event_fn event, void *event_ctx, const char **why);
 /* The NIC's only GID (index 0, RoCE v2): 16 bytes, IPv4-mapped. */
 void world_nic_gid(struct world_nic *n, uint8_t gid[16]);
+/* The NIC's LID, whatever its link layer; the one of the whole host (host 127.A.B: A << 8 | B). */
+uint16_t world_nic_lid(struct world_nic *n);
+/* The LID of a host block ("127.64.0": 0x4000); 0: not the name of one. */
+uint16_t world_host_lid(const char *host);
 struct nm_nic *world_nic_model(struct world_nic *n);
 
-/* nm_nic_command() under the lock. */
-uint8_t world_command(struct world_nic *n, const struct nm_cmd_ctx *ctx, const void *in, size_t in_len,
-		      void *out, size_t out_len, char *why);
+/*
+ * nm_nic_command() under the lock. A command waits for at most the slice that the NIC's thread is
+ * in; the thread gives way to commands before it takes the next.
+ */
+uint8_t world_command(struct world_nic *n, const struct nm_cmd_ctx *ctx, const void *in,
+		      size_t in_len, void *out, size_t out_len, char *why);
 /* Runs fn under the lock, with the NIC at rest. */
 void world_locked(struct world *w, void (*fn)(void *arg), void *arg);
 /* Work may be waiting (a doorbell was written, say): wakes the thread if it sleeps. */

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "emu/link/route.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void link_host_gid(struct link_host host, uint8_t gid[16])
+{
+	memset(gid, 0, 10);
+	gid[10] = gid[11] = 0xff;
+	gid[12] = 127;
+	gid[13] = host.a;
+	gid[14] = host.b;
+	gid[15] = 1;
+}
+
+uint16_t link_host_lid(struct link_host host)
+{
+	return (uint16_t)(host.a << 8 | host.b);
+}
+
+bool link_host_of_gid(const uint8_t gid[16], struct link_host *host)
+{
+	uint8_t expected[16];
+
+	host->a = gid[13];
+	host->b = gid[14];
+	link_host_gid(*host, expected);
+	return memcmp(gid, expected, sizeof(expected)) == 0;
+}
+
+bool link_host_parse(const char *text, struct link_host *host)
+{
+	unsigned int a, b;
+	int end = -1;
+
+	if (!text || sscanf(text, "127.%3u.%3u%n", &a, &b, &end) != 2 || end < 0 || text[end])
+		return false;
+	if (a < LINK_HOST_A_MIN || a > LINK_HOST_A_MAX || b > 255)
+		return false;
+	host->a = (uint8_t)a;
+	host->b = (uint8_t)b;
+	return true;
+}
+
+bool link_destination(const struct nm_packet *pkt, struct link_host *host, uint8_t *slot)
+{
+	static const uint8_t none[16];
+
+	if (pkt->hdr_len < 12)
+		return false;
+	*slot = pkt->hdr[5]; /* BTH.DQPN 23:16 */
+	if (memcmp(pkt->route.dgid, none, sizeof(none)) != 0)
+		return link_host_of_gid(pkt->route.dgid, host);
+	host->a = (uint8_t)(pkt->route.dlid >> 8);
+	host->b = (uint8_t)pkt->route.dlid;
+	return host->a >= LINK_HOST_A_MIN && host->a <= LINK_HOST_A_MAX;
+}
+
+void link_complete_route(struct nm_route *route, struct link_host src, struct link_host dst)
+{
+	link_host_gid(src, route->sgid);
+	link_host_gid(dst, route->dgid);
+	route->slid = link_host_lid(src);
+	route->dlid = link_host_lid(dst);
+}

@@ -1,0 +1,468 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * RoCEv2 in UDP datagrams over the loopback network: a port is a socket, and its address is its
+ * identity (docs/wire.md).
+ *
+ * The kernel makes the IP and UDP headers, yet the ICRC covers them. What it will put there is
+ * fixed by the socket's mode: not connected, path MTU discovery on, so that every datagram leaves
+ * with DF set and identification 0 (an unfragmentable datagram of a socket without a peer needs
+ * none). sim_tests/link_capture.c checks this against captured packets.
+ *
+ * Payload is gathered into a frame buffer when a packet is sent. The copy is what makes the ICRC
+ * true: a program may write to its buffer between the checksum and the system call, and READ
+ * responses of memory that is being polled do so all the time.
+ */
+#include <arpa/inet.h>
+#include <assert.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "emu/link/link.h"
+#include "emu/link/route.h"
+#include "emu/nicmodel/roce_wire.h"
+
+enum {
+	UDP_BATCH = 64, /* datagrams of one system call, each way */
+	UDP_FRAME = (NM_ROCE_UDP_PAYLOAD_MAX + 63) & ~63,
+	UDP_BUFFER = 64 << 20, /* bytes of socket buffer asked for */
+	UDP_CONTROL = 64,      /* bytes for TOS and the overflow count */
+};
+
+struct udp_tx {
+	struct mmsghdr msgs[UDP_BATCH];
+	struct iovec iov[UDP_BATCH];
+	struct sockaddr_in to[UDP_BATCH];
+	_Alignas(8) uint8_t control[UDP_BATCH][UDP_CONTROL];
+	uint8_t frames[UDP_BATCH][UDP_FRAME];
+	uint32_t head, count; /* [head, count) wait to be sent */
+};
+
+struct udp_rx {
+	struct mmsghdr msgs[UDP_BATCH];
+	struct iovec iov[UDP_BATCH];
+	struct sockaddr_in from[UDP_BATCH];
+	_Alignas(8) uint8_t control[UDP_BATCH][UDP_CONTROL];
+	uint8_t frames[UDP_BATCH][UDP_FRAME];
+	uint32_t overflows; /* the kernel's counter, as last seen */
+};
+
+struct udp_port {
+	struct udp_tx tx;
+	struct udp_rx rx;
+};
+
+struct udp_link {
+	struct link link;
+	struct link_host host;
+	uint16_t udp_port;
+	bool through_socket;
+};
+
+static struct udp_link *to_udp(struct link *link)
+{
+	return (struct udp_link *)link;
+}
+
+static struct sockaddr_in address(const struct udp_link *ul, struct link_host host, uint8_t slot)
+{
+	struct sockaddr_in sin = {.sin_family = AF_INET, .sin_port = htons(ul->udp_port)};
+
+	sin.sin_addr.s_addr =
+		htonl(127u << 24 | (uint32_t)host.a << 16 | (uint32_t)host.b << 8 | (1u + slot));
+	return sin;
+}
+
+static void set_mapped(uint8_t gid[16], struct in_addr addr)
+{
+	memset(gid, 0, 10);
+	gid[10] = gid[11] = 0xff;
+	memcpy(gid + 12, &addr.s_addr, 4);
+}
+
+/* ---- ports ---- */
+
+static void set_buffer(int fd, int force, int plain)
+{
+	int bytes = UDP_BUFFER;
+
+	/* Beyond the system's limit needs CAP_NET_ADMIN; without it, what the limit allows. */
+	if (setsockopt(fd, SOL_SOCKET, force, &bytes, sizeof(bytes)))
+		setsockopt(fd, SOL_SOCKET, plain, &bytes, sizeof(bytes));
+}
+
+static int open_socket(const char **why)
+{
+	int on = 1, pmtu = IP_PMTUDISC_DO;
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0) {
+		*why = "no UDP socket";
+		return -errno;
+	}
+	if (setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &pmtu, sizeof(pmtu))) {
+		int err = -errno;
+
+		close(fd);
+		*why = "the UDP socket refuses path MTU discovery, so the ICRC would not be true";
+		return err;
+	}
+	setsockopt(fd, SOL_SOCKET, SO_NO_CHECK, &on, sizeof(on)); /* RoCEv2: UDP checksum 0 */
+	setsockopt(fd, SOL_SOCKET, SO_RXQ_OVFL, &on, sizeof(on));
+	setsockopt(fd, IPPROTO_IP, IP_RECVTOS, &on, sizeof(on));
+	set_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF);
+	set_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF);
+	return fd;
+}
+
+/* The first slot whose address is free; the bind is the claim, and ends with the process. */
+static int claim_slot(const struct udp_link *ul, int fd, uint8_t *slot, const char **why)
+{
+	for (unsigned int s = 0; s < LINK_SLOTS; s++) {
+		struct sockaddr_in sin = address(ul, ul->host, (uint8_t)s);
+
+		if (!bind(fd, (struct sockaddr *)&sin, sizeof(sin))) {
+			*slot = (uint8_t)s;
+			return 0;
+		}
+		if (errno != EADDRINUSE) {
+			*why = "bind to the host's loopback address failed";
+			return -errno;
+		}
+	}
+	*why = "all 253 slots of this simulated host are taken";
+	return -ENOSPC;
+}
+
+static void init_batches(struct udp_port *up)
+{
+	for (unsigned int i = 0; i < UDP_BATCH; i++) {
+		up->tx.iov[i].iov_base = up->tx.frames[i];
+		up->tx.msgs[i].msg_hdr = (struct msghdr){
+			.msg_name = &up->tx.to[i],
+			.msg_namelen = sizeof(up->tx.to[i]),
+			.msg_iov = &up->tx.iov[i],
+			.msg_iovlen = 1,
+		};
+		up->rx.iov[i] = (struct iovec){.iov_base = up->rx.frames[i], .iov_len = UDP_FRAME};
+	}
+}
+
+static int udp_attach(struct link *link, struct link_port *port, const char **why)
+{
+	struct udp_link *ul = to_udp(link);
+	struct udp_port *up = calloc(1, sizeof(*up));
+	int fd, err;
+
+	if (!up) {
+		*why = "no memory for a port";
+		return -ENOMEM;
+	}
+	fd = open_socket(why);
+	if (fd < 0) {
+		free(up);
+		return fd;
+	}
+	err = claim_slot(ul, fd, &port->id.slot, why);
+	if (err) {
+		close(fd);
+		free(up);
+		return err;
+	}
+	init_batches(up);
+	link_host_gid(ul->host, port->id.gid);
+	port->id.lid = link_host_lid(ul->host);
+	port->fd = fd;
+	port->priv = up;
+	port->link = link;
+	port->next = link->ports;
+	link->ports = port;
+	return 0;
+}
+
+static void udp_detach(struct link *link, struct link_port *port)
+{
+	struct link_port **p = &link->ports;
+
+	while (*p && *p != port)
+		p = &(*p)->next;
+	if (!*p)
+		return;
+	*p = port->next;
+	if (port->fd >= 0)
+		close(port->fd);
+	port->fd = -1;
+	free(port->priv);
+	port->priv = NULL;
+}
+
+/* ---- sending ---- */
+
+static struct link_port *own_port(const struct link *link, uint8_t slot)
+{
+	for (struct link_port *p = link->ports; p; p = p->next) {
+		if (p->id.slot == slot)
+			return p;
+	}
+	return NULL;
+}
+
+/* True if all that waited has been sent. */
+static bool flush_port(struct link *link, struct link_port *port)
+{
+	struct udp_tx *tx = &((struct udp_port *)port->priv)->tx;
+
+	port->blocked = false;
+	while (tx->head < tx->count) {
+		int n = sendmmsg(port->fd, tx->msgs + tx->head, tx->count - tx->head,
+				 MSG_DONTWAIT | MSG_NOSIGNAL);
+
+		if (n > 0) {
+			tx->head += (uint32_t)n;
+		} else if (errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM) {
+			port->blocked = true;
+			return false;
+		} else if (errno != EINTR) {
+			/* This one cannot be sent (a firewall, say): lost, as on a wire. */
+			link->counters.dropped++;
+			tx->head++;
+		}
+	}
+	tx->head = tx->count = 0;
+	return true;
+}
+
+struct encode_args {
+	const struct nm_packet *pkt;
+	const struct nm_roce_ip *ip;
+	uint8_t *buf;
+	int result;
+};
+
+static void encode_fn(void *arg)
+{
+	struct encode_args *a = arg;
+
+	a->result = nm_roce_encode_udp(a->pkt, a->ip, a->buf, UDP_FRAME);
+}
+
+static void set_tos(struct msghdr *msg, uint8_t *control, uint8_t tclass)
+{
+	struct cmsghdr *cmsg;
+	int tos = tclass;
+
+	msg->msg_control = NULL;
+	msg->msg_controllen = 0;
+	if (!tclass)
+		return;
+	memset(control, 0, UDP_CONTROL);
+	msg->msg_control = control;
+	msg->msg_controllen = CMSG_SPACE(sizeof(tos));
+	cmsg = CMSG_FIRSTHDR(msg);
+	cmsg->cmsg_level = IPPROTO_IP;
+	cmsg->cmsg_type = IP_TOS;
+	cmsg->cmsg_len = CMSG_LEN(sizeof(tos));
+	memcpy(CMSG_DATA(cmsg), &tos, sizeof(tos));
+}
+
+static int enqueue(struct udp_link *ul, struct link_port *port, const struct nm_packet *pkt,
+		   struct link_host dst, uint8_t slot)
+{
+	struct udp_tx *tx = &((struct udp_port *)port->priv)->tx;
+	struct nm_roce_ip ip = {.df = true, .sport = ul->udp_port, .dport = ul->udp_port};
+	struct encode_args args = {.pkt = pkt, .ip = &ip};
+	struct sockaddr_in src = address(ul, ul->host, port->id.slot);
+	uint32_t i = tx->count;
+
+	assert(i < UDP_BATCH);
+	tx->to[i] = address(ul, dst, slot);
+	set_mapped(ip.src, src.sin_addr);
+	set_mapped(ip.dst, tx->to[i].sin_addr);
+	args.buf = tx->frames[i];
+	if (ul->link.guard) {
+		if (ul->link.guard(encode_fn, &args))
+			return -EFAULT;
+	} else {
+		encode_fn(&args);
+	}
+	assert(args.result > 0 && "the NIC built a packet that no wire can carry");
+	tx->iov[i].iov_len = (size_t)args.result;
+	set_tos(&tx->msgs[i].msg_hdr, tx->control[i], pkt->route.tclass);
+	tx->count++;
+	return 0;
+}
+
+static int udp_send(struct link *link, struct link_port *port, struct nm_packet *pkt)
+{
+	struct udp_link *ul = to_udp(link);
+	struct udp_tx *tx = &((struct udp_port *)port->priv)->tx;
+	struct link_port *own = NULL;
+	struct link_host dst;
+	uint8_t slot;
+
+	if (!link_destination(pkt, &dst, &slot) || slot >= LINK_SLOTS || port->unplugged) {
+		link->counters.sent++;
+		link->counters.dropped++;
+		return 0;
+	}
+	if (!ul->through_socket && dst.a == ul->host.a && dst.b == ul->host.b)
+		own = own_port(link, slot);
+	if (!own && tx->count == UDP_BATCH && !flush_port(link, port))
+		return -EAGAIN;
+	link->counters.sent++;
+	if (!own)
+		return enqueue(ul, port, pkt, dst, slot);
+	link_complete_route(&pkt->route, ul->host, dst);
+	link->counters.received++;
+	own->rx(own->ctx, pkt);
+	return 0;
+}
+
+static bool udp_flush(struct link *link)
+{
+	bool all = true;
+
+	for (struct link_port *p = link->ports; p; p = p->next)
+		all &= flush_port(link, p);
+	return all;
+}
+
+/* ---- receiving ---- */
+
+/* TOS of the datagram, and whether the socket has lost any before it. */
+static void read_control(struct link *link, struct udp_rx *rx, struct msghdr *msg, uint8_t *tos)
+{
+	uint32_t lost;
+
+	*tos = 0;
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
+		if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_TOS) {
+			*tos = *CMSG_DATA(c);
+		} else if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SO_RXQ_OVFL) {
+			memcpy(&lost, CMSG_DATA(c), sizeof(lost));
+			link->counters.overflowed += lost - rx->overflows;
+			rx->overflows = lost;
+		}
+	}
+}
+
+static void refuse(struct link *link, struct link_port *port, const char *why)
+{
+	link->counters.malformed++;
+	if (port->diag)
+		port->diag(port->ctx, why);
+}
+
+static void take(struct udp_link *ul, struct link_port *port, unsigned int i)
+{
+	struct udp_rx *rx = &((struct udp_port *)port->priv)->rx;
+	struct msghdr *msg = &rx->msgs[i].msg_hdr;
+	struct sockaddr_in own = address(ul, ul->host, port->id.slot);
+	struct nm_roce_ip ip = {.df = true, .dport = ul->udp_port};
+	struct nm_packet pkt;
+	struct link_host src;
+	uint8_t gid[16];
+	char why[NM_WHY_MAX];
+
+	read_control(&ul->link, rx, msg, &ip.tos);
+	if (msg->msg_flags & MSG_TRUNC) {
+		refuse(&ul->link, port, "a datagram longer than any RoCEv2 packet");
+		return;
+	}
+	ip.sport = ntohs(rx->from[i].sin_port);
+	set_mapped(ip.src, rx->from[i].sin_addr);
+	set_mapped(ip.dst, own.sin_addr);
+	memcpy(gid, ip.src, sizeof(gid));
+	gid[15] = 1; /* whichever slot it came from, the host's GID is the first address */
+	if (!link_host_of_gid(gid, &src)) {
+		refuse(&ul->link, port, "a datagram from an address outside of 127.0.0.0/8");
+		return;
+	}
+	if (nm_roce_decode_udp(&ip, rx->frames[i], rx->msgs[i].msg_len, &pkt, why)) {
+		refuse(&ul->link, port, why);
+		return;
+	}
+	link_complete_route(&pkt.route, src, ul->host);
+	ul->link.counters.received++;
+	port->rx(port->ctx, &pkt);
+}
+
+static uint32_t poll_port(struct udp_link *ul, struct link_port *port, uint32_t budget)
+{
+	struct udp_rx *rx = &((struct udp_port *)port->priv)->rx;
+	unsigned int want = budget < UDP_BATCH ? budget : UDP_BATCH;
+	int n;
+
+	for (unsigned int i = 0; i < want; i++)
+		rx->msgs[i].msg_hdr = (struct msghdr){
+			.msg_name = &rx->from[i],
+			.msg_namelen = sizeof(rx->from[i]),
+			.msg_iov = &rx->iov[i],
+			.msg_iovlen = 1,
+			.msg_control = rx->control[i],
+			.msg_controllen = UDP_CONTROL,
+		};
+	n = recvmmsg(port->fd, rx->msgs, want, MSG_DONTWAIT, NULL);
+	for (int i = 0; i < n && !port->unplugged; i++)
+		take(ul, port, (unsigned int)i);
+	return n > 0 ? (uint32_t)n : 0;
+}
+
+static uint32_t udp_poll(struct link *link, uint32_t budget)
+{
+	uint32_t done = 0;
+
+	for (struct link_port *p = link->ports; p; p = p->next)
+		done += poll_port(to_udp(link), p, budget);
+	return done;
+}
+
+/* ---- the link ---- */
+
+static void udp_destroy(struct link *link)
+{
+	while (link->ports)
+		udp_detach(link, link->ports);
+	free(link);
+}
+
+static const struct link_ops udp_ops = {
+	.attach = udp_attach,
+	.detach = udp_detach,
+	.send = udp_send,
+	.flush = udp_flush,
+	.poll = udp_poll,
+	.destroy = udp_destroy,
+};
+
+struct link *link_udp_create(const struct link_udp_config *config, const char **why)
+{
+	struct udp_link *ul = calloc(1, sizeof(*ul));
+
+	if (!ul) {
+		*why = "no memory for the UDP link";
+		return NULL;
+	}
+	if (!link_host_parse(config->host, &ul->host)) {
+		*why = "the host block is not 127.A.B with A in 1..191 and B in 0..255";
+		free(ul);
+		errno = EINVAL;
+		return NULL;
+	}
+	ul->link.ops = &udp_ops;
+	ul->link.guard = config->guard;
+	ul->udp_port = config->port ? config->port : NM_ROCE_UDP_PORT;
+	ul->through_socket = config->through_socket;
+	return &ul->link;
+}
+
+void link_udp_abandon(struct link *link)
+{
+	for (struct link_port *p = link->ports; p; p = p->next) {
+		close(p->fd);
+		p->fd = -1;
+	}
+}

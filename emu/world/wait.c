@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * How the NIC's thread sleeps.
+ *
+ * Doorbells are memory, so something has to look at them; but the programs that ring them spin on
+ * their own completions, often on as many cores as there are. A thread that spins beside them takes
+ * the core that the program needs to ring the next doorbell, for a whole time slice at a time. So
+ * the thread never spins: it looks, and sleeps for a fraction of the time since it last found
+ * something, from a few microseconds to under a millisecond. A thread that mostly sleeps is also
+ * the one that the scheduler lets in first when it wakes.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "emu/world/world_priv.h"
+
+enum {
+	SLEEP_MIN_NS = 2000,
+	SLEEP_MAX_NS = 800000, /* a doorbell is served within a millisecond */
+	SLEEP_FRACTION = 16,   /* of the time since the last work */
+	SLICE_NS = 100000,     /* the shortest that the scheduler grants */
+};
+
+bool waiter_init(struct waiter *wt)
+{
+	wt->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	atomic_init(&wt->asleep, false);
+	atomic_init(&wt->kicked, false);
+	return wt->event_fd >= 0;
+}
+
+void waiter_fini(struct waiter *wt)
+{
+	close(wt->event_fd);
+	wt->event_fd = -1;
+}
+
+/*
+ * Whoever kicks sets `kicked` and then looks at `asleep`; the thread sets `asleep` and then looks
+ * at `kicked`. Both in the one total order of seq_cst, so at least one of them sees the other.
+ */
+void waiter_kick(struct waiter *wt)
+{
+	uint64_t one = 1;
+	ssize_t n;
+
+	atomic_store(&wt->kicked, true);
+	if (!atomic_load(&wt->asleep))
+		return;
+	n = write(wt->event_fd, &one, sizeof(one));
+	(void)n; /* EAGAIN: the counter is at its limit, so it is readable already */
+}
+
+void waiter_sleep(struct waiter *wt, const struct waiter_fd *fds, unsigned int nfds,
+		  uint64_t timeout_ns)
+{
+	struct pollfd pfds[WORLD_MAX_NICS + 1];
+	struct timespec ts = {.tv_sec = (time_t)(timeout_ns / 1000000000),
+			      .tv_nsec = (long)(timeout_ns % 1000000000)};
+	uint64_t count;
+	ssize_t n;
+
+	pfds[0] = (struct pollfd){.fd = wt->event_fd, .events = POLLIN};
+	for (unsigned int i = 0; i < nfds; i++)
+		pfds[i + 1] = (struct pollfd){
+			.fd = fds[i].fd,
+			.events = (short)(POLLIN | (fds[i].out ? POLLOUT : 0)),
+		};
+	atomic_store(&wt->asleep, true);
+	if (!atomic_load(&wt->kicked) && ppoll(pfds, nfds + 1, &ts, NULL) > 0 && pfds[0].revents) {
+		n = read(wt->event_fd, &count, sizeof(count));
+		(void)n; /* only its readiness counts */
+	}
+	atomic_store(&wt->asleep, false);
+	atomic_store(&wt->kicked, false);
+}
+
+uint64_t waiter_backoff_ns(uint64_t idle_ns)
+{
+	uint64_t ns = idle_ns / SLEEP_FRACTION;
+
+	if (ns < SLEEP_MIN_NS)
+		return SLEEP_MIN_NS;
+	return ns < SLEEP_MAX_NS ? ns : SLEEP_MAX_NS;
+}
+
+/* sched_setattr(2); glibc has no wrapper. Up to SCHED_ATTR_SIZE_VER0. */
+struct thread_attr {
+	uint32_t size;
+	uint32_t policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t runtime_ns; /* SCHED_OTHER: the time slice wanted, since Linux 6.12; ignored before
+			      */
+	uint64_t deadline_ns;
+	uint64_t period_ns;
+};
+
+void waiter_tune_thread(void)
+{
+	struct thread_attr attr = {.size = sizeof(attr), .runtime_ns = SLICE_NS};
+
+	prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
+	/* A short slice means an early deadline: the scheduler lets a woken thread in sooner. */
+	if (syscall(SYS_sched_getattr, 0, &attr, sizeof(attr), 0) == 0 && attr.policy == 0) {
+		attr.size = sizeof(attr);
+		attr.flags = 0;
+		attr.runtime_ns = SLICE_NS;
+		syscall(SYS_sched_setattr, 0, &attr, 0);
+	}
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Inside emu/world: the world's struct, how it sleeps, and what it prints. */
+#ifndef GDAKIT_WORLD_PRIV_H
+#define GDAKIT_WORLD_PRIV_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "emu/link/link.h"
+#include "emu/world/world.h"
+
+/* ---- verbose.c: diagnoses to stderr. Guarded by the world's lock. ---- */
+
+enum { VERBOSE_RECENT = 8, VERBOSE_LINE_MAX = 512 };
+
+/* A line that was printed a moment ago: the same one again is counted, not printed. */
+struct verbose_line {
+	char text[VERBOSE_LINE_MAX];
+	uint64_t printed_ns;
+	uint64_t repeats;
+};
+
+struct verbose {
+	const char *name; /* of the NIC */
+	int fd;
+	uint64_t (*now_ns)(void *ctx);
+	void *now_ctx;
+	struct verbose_line recent[VERBOSE_RECENT];
+	unsigned int next;
+	struct nm_observer observer;
+};
+
+/* Prepares `v` and its observer; name is kept by reference. */
+void verbose_init(struct verbose *v, const char *name, int fd, uint64_t (*now_ns)(void *ctx),
+		  void *now_ctx);
+/* One sentence; qpn 0: about no QP. */
+void verbose_print(struct verbose *v, uint32_t qpn, const char *why);
+/* Prints counts of lines that are due; call now and then. With `all`, whatever is left. */
+void verbose_settle(struct verbose *v, bool all);
+
+/* ---- wait.c: how the thread sleeps ---- */
+
+struct waiter {
+	int event_fd;
+	_Atomic bool asleep;
+	_Atomic bool kicked;
+};
+
+bool waiter_init(struct waiter *wt);
+void waiter_fini(struct waiter *wt);
+void waiter_kick(struct waiter *wt);
+/*
+ * Sleeps until a kick, a packet on one of the ports, or at most timeout_ns. `ports` is only read
+ * for its file descriptors, which do not change while the thread runs.
+ */
+struct waiter_fd {
+	int fd;
+	bool out; /* also until it can be written */
+};
+void waiter_sleep(struct waiter *wt, const struct waiter_fd *fds, unsigned int nfds,
+		  uint64_t timeout_ns);
+/* How long to sleep when nothing has happened for idle_ns. */
+uint64_t waiter_backoff_ns(uint64_t idle_ns);
+/* Asks the kernel for short time slices and exact timers for the calling thread; it is fine if it
+ * refuses. */
+void waiter_tune_thread(void);
+
+/* ---- world.c ---- */
+
+enum { WORLD_MAX_NICS = 16 };
+
+struct world_nic {
+	struct world *world;
+	struct nm_nic *nic;
+	struct link_port port;
+	world_event_fn event;
+	void *event_ctx;
+	char name[16];
+	struct verbose verbose;
+};
+
+struct world {
+	struct world_config config;
+	pthread_mutex_t lock; /* guards the NICs, the link and everything below but `waiter` and the
+				 atomics */
+	pthread_cond_t calm;  /* no caller waits for the lock */
+	_Atomic uint32_t callers; /* inside world_command or world_locked, waiting or working */
+	_Atomic bool stop;
+	struct waiter waiter;
+	struct link *link;
+	struct world_nic *nics[WORLD_MAX_NICS];
+	uint32_t nnics;
+	pthread_t thread;
+	bool running;
+	bool abandoned;
+	uint64_t last_work_ns;
+};
+
+#endif
