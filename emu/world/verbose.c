@@ -11,7 +11,7 @@ enum { VERBOSE_QUIET_NS = 1000000000 };
 /* One write a line, so that lines of several processes do not mix. */
 static void emit(const struct verbose *v, const char *text)
 {
-	char line[VERBOSE_LINE_MAX + 64];
+	char line[VERBOSE_LINE_MAX + 96];
 	int len = snprintf(line, sizeof(line), "gdakit: %s: %s\n", v->name, text);
 	ssize_t n;
 
@@ -23,7 +23,7 @@ static void emit(const struct verbose *v, const char *text)
 
 static void emit_repeats(const struct verbose *v, struct verbose_line *line)
 {
-	char text[VERBOSE_LINE_MAX + 32];
+	char text[VERBOSE_LINE_MAX + 48];
 
 	if (!line->repeats)
 		return;
