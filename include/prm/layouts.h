@@ -117,6 +117,7 @@
 	F(cqc, cq_period_mode, 0x00, 16, 15)                                                       \
 	F(cqc, cqe_comp_en, 0x00, 14, 14)                                                          \
 	F(cqc, st, 0x00, 11, 8)                                                                    \
+	F(cqc, always_armed_cq, 0x00, 7, 7)                                                        \
 	F(cqc, dbr_umem_id, 0x04, 31, 0)                                                           \
 	F(cqc, page_offset, 0x08, 11, 6)                                                           \
 	F(cqc, log_cq_size, 0x0c, 28, 24)                                                          \
@@ -143,6 +144,13 @@
 	F(eqc, log_page_size, 0x18, 28, 24)                                                        \
 	F(eqc, consumer_counter, 0x28, 23, 0)                                                      \
 	F(eqc, producer_counter, 0x2c, 23, 0)
+
+/* Event queue entry: affiliated events name an object, a CQ error its CQ. */
+#define PRM_FIELDS_eqe(F, Q, B)                                                                    \
+	F(eqe, type, 0x00, 23, 16)                                                                 \
+	F(eqe, sub_type, 0x00, 7, 0)                                                               \
+	F(eqe, cq_err_cqn, 0x20, 23, 0)                                                            \
+	F(eqe, number, 0x38, 23, 0)
 
 #define PRM_FIELDS_mkc(F, Q, B)                                                                    \
 	F(mkc, free, 0x00, 30, 30)                                                                 \
@@ -650,6 +658,7 @@
 	S(qpc, 0xe8)                                                                               \
 	S(cqc, 0x40)                                                                               \
 	S(eqc, 0x40)                                                                               \
+	S(eqe, 0x40)                                                                               \
 	S(mkc, 0x40)                                                                               \
 	S(wq, 0xc0)                                                                                \
 	S(rmpc, 0xf0)                                                                              \
