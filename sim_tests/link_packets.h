@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Packets and ports for the tests of links: a port that remembers what it was sent. */
+#ifndef GDAKIT_TEST_LINK_PACKETS_H
+#define GDAKIT_TEST_LINK_PACKETS_H
+
+#include <string.h>
+
+#include "emu/link/link.h"
+#include "emu/nicmodel/roce_wire.h"
+
+enum { SINK_MAX = 4096 };
+
+struct sink {
+	struct link_port port;
+	uint32_t count;	  /* packets that came */
+	uint32_t refused; /* diagnoses */
+	uint32_t psn[SINK_MAX];
+	uint32_t qpn[SINK_MAX];
+	struct nm_packet last;
+	uint8_t last_payload[NM_MTU_MAX];
+	const void *last_base; /* where the payload lay */
+};
+
+static inline void sink_rx(void *ctx, struct nm_packet *pkt)
+{
+	struct sink *s = ctx;
+	size_t off = 0;
+
+	if (s->count < SINK_MAX) {
+		s->psn[s->count] =
+			(uint32_t)pkt->hdr[9] << 16 | (uint32_t)pkt->hdr[10] << 8 | pkt->hdr[11];
+		s->qpn[s->count] =
+			(uint32_t)pkt->hdr[5] << 16 | (uint32_t)pkt->hdr[6] << 8 | pkt->hdr[7];
+	}
+	s->count++;
+	s->last = *pkt;
+	s->last_base = pkt->niov ? pkt->payload[0].iov_base : NULL;
+	for (unsigned int i = 0; i < pkt->niov; i++) {
+		memcpy(s->last_payload + off, pkt->payload[i].iov_base, pkt->payload[i].iov_len);
+		off += pkt->payload[i].iov_len;
+	}
+}
+
+static inline void sink_diag(void *ctx, const char *why)
+{
+	(void)why;
+	((struct sink *)ctx)->refused++;
+}
+
+static inline int sink_attach(struct link *link, struct sink *s, const char **why)
+{
+	memset(s, 0, sizeof(*s));
+	s->port = (struct link_port){.rx = sink_rx, .diag = sink_diag, .ctx = s, .fd = -1};
+	return link->ops->attach(link, &s->port, why);
+}
+
+/* A SEND ONLY to QP `qp` (16 bits) of a port, by its GID. */
+static inline struct nm_packet packet_to(const struct link_port *to, uint16_t qp, uint32_t psn,
+					 void *payload, uint32_t len)
+{
+	struct nm_packet pkt = {
+		.route = {.udp_sport = 0xc000, .hop_limit = 64},
+		.hdr = {0x04, 0x40, 0xff, 0xff, 0, to->id.slot, (uint8_t)(qp >> 8), (uint8_t)qp, 0,
+			(uint8_t)(psn >> 16), (uint8_t)(psn >> 8), (uint8_t)psn},
+		.hdr_len = NM_ROCE_BTH_LEN,
+		.payload_len = len,
+		.niov = len ? 1 : 0,
+		.payload = {{payload, len}},
+	};
+
+	memcpy(pkt.route.dgid, to->id.gid, 16);
+	return pkt;
+}
+
+#endif

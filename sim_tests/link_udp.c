@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <arpa/inet.h>
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "emu/link/route.h"
+#include "emu/space/space.h"
+#include "sim_tests/link_packets.h"
+
+/* Blocks of their own, so that tests that run at the same time do not meet. */
+static char host_a[32], host_b[32];
+
+static void name_hosts(void)
+{
+	unsigned int n = (unsigned int)getpid();
+
+	snprintf(host_a, sizeof(host_a), "127.%u.%u", 100 + n % 40, n / 40 % 256);
+	snprintf(host_b, sizeof(host_b), "127.%u.%u", 140 + n % 40, n / 40 % 256);
+}
+
+TestSuite(link_udp, .init = name_hosts);
+
+static struct link *make_link(const char *host)
+{
+	const char *why = NULL;
+	struct link *link = link_udp_create(&(struct link_udp_config){.host = host,
+								      .through_socket = true,
+								      .guard = space_guarded},
+					    &why);
+
+	cr_assert_not_null(link, "%s", why);
+	return link;
+}
+
+static struct sink *make_sink(struct link *link)
+{
+	struct sink *s = malloc(sizeof(*s));
+	const char *why = NULL;
+
+	cr_assert_eq(sink_attach(link, s, &why), 0, "%s: %s", why, strerror(errno));
+	return s;
+}
+
+static void free_sink(struct sink *s)
+{
+	s->port.link->ops->detach(s->port.link, &s->port);
+	free(s);
+}
+
+/* Datagrams on the loopback network are in the receiver's queue when the send returns, or soon
+ * after. */
+static void receive(struct link *link, struct sink *s, uint32_t count)
+{
+	for (int tries = 0; tries < 100 && s->count + s->refused < count; tries++) {
+		struct pollfd pfd = {.fd = s->port.fd, .events = POLLIN};
+
+		poll(&pfd, 1, 100);
+		link->ops->poll(link, 64);
+	}
+	cr_assert_eq(s->count + s->refused, count);
+}
+
+Test(link_udp, a_host_block_is_checked)
+{
+	static const char *const bad[] = {"127.0.1",   "127.192.0", "127.64",	  "127.64.0.1",
+					  "10.64.0",   "127.64.x",  "127.64.256", "",
+					  "127.64.0 ", NULL};
+	const char *why;
+
+	for (int i = 0; bad[i]; i++) {
+		why = NULL;
+		cr_assert_null(link_udp_create(&(struct link_udp_config){.host = bad[i]}, &why),
+			       "%s", bad[i]);
+		cr_assert_not_null(why);
+	}
+	cr_assert_null(link_udp_create(&(struct link_udp_config){.host = NULL}, &why));
+}
+
+Test(link_udp, ports_of_one_host_take_slot_after_slot_also_from_several_links)
+{
+	struct link *x = make_link(host_a), *y = make_link(host_a);
+	struct sink *s0 = make_sink(x), *s1 = make_sink(y), *s2 = make_sink(x);
+	uint8_t gid[16];
+	struct link_host host;
+
+	cr_assert(link_host_parse(host_a, &host));
+	link_host_gid(host, gid);
+	cr_assert_eq(s0->port.id.slot, 0);
+	cr_assert_eq(s1->port.id.slot, 1);
+	cr_assert_eq(s2->port.id.slot, 2);
+	cr_assert_arr_eq(s1->port.id.gid, gid, 16);
+	cr_assert_eq(s1->port.id.lid, link_host_lid(host));
+	free_sink(s1);
+	s1 = make_sink(x);
+	cr_assert_eq(s1->port.id.slot, 1, "a slot that was given back is found again");
+	free_sink(s0);
+	free_sink(s1);
+	free_sink(s2);
+	x->ops->destroy(x);
+	y->ops->destroy(y);
+}
+
+Test(link_udp, a_packet_arrives_with_its_payload_and_both_addresses)
+{
+	struct link *x = make_link(host_a), *y = make_link(host_b);
+	struct sink *a = make_sink(x), *b0 = make_sink(y), *b1 = make_sink(y);
+	uint8_t payload[4096];
+
+	for (unsigned int i = 0; i < sizeof(payload); i++)
+		payload[i] = (uint8_t)(i * 29);
+	for (uint32_t len = 0; len <= sizeof(payload); len += 585) {
+		struct nm_packet pkt = packet_to(&b1->port, 0x1234, len, payload, len);
+
+		pkt.route.tclass = (uint8_t)(len & 0xfc);
+		cr_assert_eq(x->ops->send(x, &a->port, &pkt), 0);
+		cr_assert(x->ops->flush(x));
+		receive(y, b1, len / 585 + 1);
+		cr_assert_eq(b1->refused, 0);
+		cr_assert_eq(b1->last.payload_len, len);
+		cr_assert_arr_eq(b1->last_payload, payload, len);
+		cr_assert_arr_eq(b1->last.hdr + 2, pkt.hdr + 2, NM_ROCE_BTH_LEN - 2);
+		cr_assert_arr_eq(b1->last.route.sgid, a->port.id.gid, 16);
+		cr_assert_arr_eq(b1->last.route.dgid, b1->port.id.gid, 16);
+		cr_assert_eq(b1->last.route.slid, a->port.id.lid);
+		cr_assert_eq(b1->last.route.tclass, pkt.route.tclass);
+	}
+	cr_assert_eq(b0->count, 0);
+	free_sink(a);
+	free_sink(b0);
+	free_sink(b1);
+	x->ops->destroy(x);
+	y->ops->destroy(y);
+}
+
+Test(link_udp, a_lid_is_an_address_too)
+{
+	struct link *x = make_link(host_a), *y = make_link(host_b);
+	struct sink *a = make_sink(x), *b = make_sink(y);
+	struct nm_packet pkt = packet_to(&b->port, 1, 2, NULL, 0);
+
+	memset(pkt.route.dgid, 0, 16);
+	pkt.route.dlid = b->port.id.lid;
+	cr_assert_eq(x->ops->send(x, &a->port, &pkt), 0);
+	x->ops->flush(x);
+	receive(y, b, 1);
+	cr_assert_eq(b->last.route.slid, a->port.id.lid);
+	cr_assert_eq(b->last.route.dlid, b->port.id.lid);
+	free_sink(a);
+	free_sink(b);
+	x->ops->destroy(x);
+	y->ops->destroy(y);
+}
+
+Test(link_udp, batches_arrive_complete_and_in_order)
+{
+	struct link *x = make_link(host_a), *y = make_link(host_b);
+	struct sink *a = make_sink(x), *b = make_sink(y);
+	uint8_t payload[1024] = {0};
+
+	for (uint32_t psn = 0; psn < 500; psn++) {
+		struct nm_packet pkt = packet_to(&b->port, 1, psn, payload, sizeof(payload));
+
+		cr_assert_eq(x->ops->send(x, &a->port, &pkt), 0);
+	}
+	cr_assert(x->ops->flush(x));
+	receive(y, b, 500);
+	for (uint32_t psn = 0; psn < 500; psn++)
+		cr_assert_eq(b->psn[psn], psn);
+	cr_assert_eq(y->counters.overflowed, 0);
+	free_sink(a);
+	free_sink(b);
+	x->ops->destroy(x);
+	y->ops->destroy(y);
+}
+
+Test(link_udp, ports_of_one_link_meet_by_reference_unless_told_otherwise)
+{
+	const char *why = NULL;
+	struct link *x = link_udp_create(&(struct link_udp_config){.host = host_a}, &why);
+	struct sink *a = make_sink(x), *b = make_sink(x);
+	uint8_t payload[8] = "payload";
+	struct nm_packet pkt = packet_to(&b->port, 1, 2, payload, sizeof(payload));
+
+	cr_assert_eq(x->ops->send(x, &a->port, &pkt), 0);
+	cr_assert_eq(b->count, 1);
+	cr_assert_eq(b->last_base, payload);
+	free_sink(a);
+	free_sink(b);
+	x->ops->destroy(x);
+}
+
+Test(link_udp, packets_for_nobody_and_for_dead_slots_vanish)
+{
+	struct link *x = make_link(host_a), *y = make_link(host_b);
+	struct sink *a = make_sink(x), *b = make_sink(y);
+	struct nm_packet pkt = packet_to(&b->port, 1, 2, NULL, 0);
+
+	free_sink(b);
+	for (int i = 0; i < 200; i++) {
+		cr_assert_eq(x->ops->send(x, &a->port, &pkt), 0);
+		x->ops->flush(x);
+	}
+	pkt.hdr[5] = 254; /* no such slot */
+	cr_assert_eq(x->ops->send(x, &a->port, &pkt), 0);
+	cr_assert(x->ops->flush(x));
+	free_sink(a);
+	x->ops->destroy(x);
+	y->ops->destroy(y);
+}
+
+Test(link_udp, rubbish_from_elsewhere_is_refused_with_a_reason)
+{
+	struct link *y = make_link(host_b);
+	struct sink *b = make_sink(y);
+	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(4791)};
+	static uint8_t rubbish[9000];
+	static const size_t lens[] = {0, 1, 15, 16, 17, 64, 4164, 4168, 9000};
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+
+	memcpy(&to.sin_addr,
+	       (uint8_t[4]){127, y->ports->id.gid[13], y->ports->id.gid[14],
+			    (uint8_t)(1 + b->port.id.slot)},
+	       4);
+	for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++)
+		cr_assert_eq(sendto(fd, rubbish, lens[i], 0, (struct sockaddr *)&to, sizeof(to)),
+			     (ssize_t)lens[i]);
+	receive(y, b, sizeof(lens) / sizeof(lens[0]));
+	cr_assert_eq(b->count, 0);
+	cr_assert_eq(y->counters.malformed, sizeof(lens) / sizeof(lens[0]));
+	close(fd);
+	free_sink(b);
+	y->ops->destroy(y);
+}
+
+Test(link_udp, payload_that_was_unmapped_is_an_error_of_the_send_and_others_go_on)
+{
+	struct link *x = make_link(host_a), *y = make_link(host_b);
+	struct sink *a = make_sink(x), *b = make_sink(y);
+	void *gone = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct nm_packet pkt = packet_to(&b->port, 1, 0, gone, 64);
+
+	cr_assert_eq(x->ops->send(x, &a->port, &pkt), -EFAULT);
+	pkt = packet_to(&b->port, 1, 1, NULL, 0);
+	cr_assert_eq(x->ops->send(x, &a->port, &pkt), 0);
+	cr_assert(x->ops->flush(x));
+	receive(y, b, 1);
+	cr_assert_eq(b->psn[0], 1);
+	free_sink(a);
+	free_sink(b);
+	x->ops->destroy(x);
+	y->ops->destroy(y);
+}
+
+Test(link_udp, an_abandoned_link_no_longer_holds_its_slot)
+{
+	struct link *x = make_link(host_a), *y = make_link(host_a);
+	struct sink *a = make_sink(x), *b;
+
+	link_udp_abandon(x);
+	b = make_sink(y);
+	cr_assert_eq(b->port.id.slot, 0);
+	free_sink(b);
+	free_sink(a);
+	x->ops->destroy(x);
+	y->ops->destroy(y);
+}
