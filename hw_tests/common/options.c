@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/* perftest's flags, and the few that a GPU adds. */
+#include <argp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hw_tests/common/hwt.h"
+#include "hw_tests/common/oob.h"
+
+enum { KEY_SEED = 1000, KEY_SLOTS, KEY_UPSTREAM };
+
+static const struct argp_option options[] = {
+	{"ib-dev", 'd', "NAME", 0, "RDMA device (the first)", 0},
+	{"size", 's', "BYTES", 0, "message size (a sweep from 1 B to 1 MiB)", 0},
+	{"all", 'a', 0, 0, "the sweep, by name", 0},
+	{"iters", 'n', "N", 0, "messages per size (2048 on a GPU, 512 on the CPU)", 0},
+	{"qp", 'q', "N", 0, "queue pairs, 1..64; both halves alike (1)", 0},
+	{"gid-index", 'x', "N", 0, "GID index (0)", 0},
+	{"port", 'p', "N", 0, "TCP port of the exchange (2000)", 0},
+	{"post_list", 'l', "N", 0, "write_bw: requests per doorbell (8)", 0},
+	{"gpu", 'g', "ADDRESS", 0, "GPU by PCI address, or \"cpu\" (a GPU if there is one)", 0},
+	{"exec-scope", 'e', "SCOPE", 0, "thread (or 0), warp (or 1)", 0},
+	{"handler", 'H', "WHO", 0, "who rings the doorbell: auto, proxy, db", 0},
+	{"timeout", 'T', "SECONDS", 0, "limit of every wait (120)", 0},
+	{"seed", KEY_SEED, "N", 0, "pattern of the bytes; 0: upstream's constant (1)", 0},
+	{"slots", KEY_SLOTS, "N", 0,
+	 "messages with memory of their own, a multiple of 32 (512 or 64)", 0},
+	{"upstream", KEY_UPSTREAM, 0, 0, "the server is the GPUNetIO example: it checks by itself",
+	 0},
+	{0},
+};
+
+static uint32_t number(struct argp_state *state, const char *arg, const char *what, uint32_t min,
+		       uint32_t max)
+{
+	char *end;
+	unsigned long v = strtoul(arg, &end, 0);
+
+	if (*end || end == arg || v < min || v > max)
+		argp_error(state, "%s: '%s', expected %u..%u", what, arg, min, max);
+	return (uint32_t)v;
+}
+
+struct name {
+	const char *name;
+	int value;
+};
+
+static const struct name scopes[] = {
+	{"thread", DOCA_GPUNETIO_VERBS_EXEC_SCOPE_THREAD},
+	{"0", DOCA_GPUNETIO_VERBS_EXEC_SCOPE_THREAD},
+	{"warp", DOCA_GPUNETIO_VERBS_EXEC_SCOPE_WARP},
+	{"1", DOCA_GPUNETIO_VERBS_EXEC_SCOPE_WARP},
+	{NULL, 0},
+};
+
+static const struct name handlers[] = {
+	{"auto", DOCA_GPUNETIO_VERBS_NIC_HANDLER_AUTO},
+	{"proxy", DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY},
+	{"db", DOCA_GPUNETIO_VERBS_NIC_HANDLER_GPU_SM_DB},
+	{NULL, 0},
+};
+
+static int named(struct argp_state *state, const struct name *table, const char *arg,
+		 const char *what)
+{
+	for (const struct name *n = table; n->name; n++) {
+		if (!strcmp(n->name, arg))
+			return n->value;
+	}
+	argp_error(state, "%s: '%s' is none of those that --help names", what, arg);
+	return 0;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct hwt_options *opt = state->input;
+
+	switch (key) {
+	case 'd':
+		opt->device = arg;
+		break;
+	case 's':
+		opt->size = number(state, arg, "-s", 1, 1u << 30);
+		break;
+	case 'a':
+		opt->size = 0;
+		break;
+	case 'n':
+		opt->iters = number(state, arg, "-n", 1, 1u << 30);
+		break;
+	case 'q':
+		opt->qps = number(state, arg, "-q", 1, HWT_QPS_MAX);
+		break;
+	case 'x':
+		opt->gid_index = (int)number(state, arg, "-x", 0, 255);
+		break;
+	case 'p':
+		opt->port = (int)number(state, arg, "-p", 1, 65535);
+		break;
+	case 'l':
+		opt->post_list = number(state, arg, "-l", 1, HWT_SQ_DEPTH / 2);
+		break;
+	case 'g':
+		opt->gpu = arg;
+		break;
+	case 'e':
+		opt->scope = (enum doca_gpu_dev_verbs_exec_scope)named(state, scopes, arg, "-e");
+		break;
+	case 'H':
+		opt->handler =
+			(enum doca_gpu_dev_verbs_nic_handler)named(state, handlers, arg, "-H");
+		break;
+	case 'T':
+		opt->timeout_s = (int)number(state, arg, "-T", 1, 86400);
+		break;
+	case KEY_SEED:
+		opt->seed = number(state, arg, "--seed", 0, UINT32_MAX);
+		break;
+	case KEY_SLOTS:
+		opt->slots = number(state, arg, "--slots", 32, HWT_SLOTS_MAX) & ~31u;
+		break;
+	case KEY_UPSTREAM:
+		opt->upstream = true;
+		break;
+	case ARGP_KEY_ARG:
+		if (state->arg_num)
+			argp_usage(state);
+		opt->server = arg;
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+void hwt_parse(struct hwt_options *opt, int argc, char **argv, const char *doc)
+{
+	struct argp argp = {options, parse, "[SERVER]", doc, 0, 0, 0};
+
+	*opt = (struct hwt_options){
+		.qps = 1, .post_list = 8, .port = OOB_PORT_DEFAULT, .timeout_s = 120, .seed = 1};
+	argp_parse(&argp, argc, argv, 0, 0, opt);
+	if (!opt->upstream)
+		return;
+	/* What upstream's server checks: 512 slots of the byte "buffer number + 1". */
+	opt->seed = 0;
+	opt->slots = HWT_SLOTS_MAX;
+}
