@@ -248,6 +248,13 @@ struct nm_cmd_ctx {
 	struct nm_space *space; /* for PAS and MTT lists in the mailbox */
 };
 
+/*
+ * A CQ is armed by any change of the second word of its record (big endian). A face that makes CQs for a
+ * program writes this word there before CREATE_CQ: no program ever writes it, so even a first arm that is all zero
+ * is a change. Where the record is mapped any other word will do; where it is only copied this one is assumed.
+ */
+#define NM_CQ_ARM_SENTINEL 0xffffffffu
+
 enum { NM_WHY_MAX = 256 };
 
 /*

@@ -426,6 +426,9 @@ static inline bool nm_watched(const struct nm_nic *nic, enum nm_event_kind kind)
 	return (nic->point_mask & (1u << kind)) != 0;
 }
 enum nm_verdict nm_point(struct nm_nic *nic, struct nm_event *ev);
+/* The two halves of nm_point, where the fault must be asked before and observers told after. */
+enum nm_verdict nm_fault_at(struct nm_nic *nic, struct nm_event *ev);
+void nm_observe(struct nm_nic *nic, struct nm_event *ev);
 /* The NIC refuses or drops something: one sentence for the observers. */
 void nm_diagnose(struct nm_nic *nic, uint32_t qpn, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

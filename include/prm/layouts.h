@@ -281,7 +281,8 @@
 #define PRM_FIELDS_query_special_contexts_out(F, Q, B)                                             \
 	F(query_special_contexts_out, dump_fill_mkey, 0x08, 31, 0)                                 \
 	F(query_special_contexts_out, resd_lkey, 0x0c, 31, 0)                                      \
-	F(query_special_contexts_out, null_mkey, 0x10, 31, 0)
+	F(query_special_contexts_out, null_mkey, 0x10, 31, 0)                                      \
+	F(query_special_contexts_out, terminate_scatter_list_mkey, 0x14, 31, 0)
 
 #define PRM_FIELDS_roce_addr(F, Q, B)                                                              \
 	B(roce_addr, source_l3_address, 0x00, 16)                                                  \

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* QUERY_HCA_CAP: capabilities out of the device's table, plus what its port decides. */
+#include "emu/nicmodel/cmd.h"
+
+enum { NM_CAP_BYTES = PRM_cmd_hca_cap_SIZE };
+
+/* Types that exist and of which nothing is modelled read as all zero, as on a device without the
+ * feature. */
+static bool cap_type_exists(uint16_t type)
+{
+	return type <= 0x2f;
+}
+
+static void cap_from_table(uint8_t *cap, uint16_t type)
+{
+	for (size_t n = 0; n < nm_cap_connectx7_rows; n++) {
+		const struct nm_cap_row *r = &nm_cap_connectx7[n];
+
+		if (r->type == type)
+			prm_set(cap, r->off, r->hi, r->lo, r->value);
+	}
+}
+
+static void cap_general_of_port(const struct nm_nic *nic, uint8_t *cap)
+{
+	bool eth = nic->config.link_is_ethernet;
+
+	PRM_SET(cmd_hca_cap, cap, port_type, eth);
+	PRM_SET(cmd_hca_cap, cap, roce, eth);
+	PRM_SET(cmd_hca_cap, cap, ib_virt, !eth);
+}
+
+uint8_t nm_cmd_query_hca_cap(struct nm_cmd *c)
+{
+	uint16_t type =
+		c->op_mod >> 1; /* bit 0: current or maximum, the same here: nothing is switched */
+	uint8_t cap[NM_CAP_BYTES] = {0};
+	size_t room = c->out_len - PRM_query_hca_cap_out_capability_OFF;
+
+	if (!cap_type_exists(type))
+		return nm_cmd_fail(c, PRM_STATUS_BAD_PARAM, NM_SYND_OP_MOD,
+				   "op_mod 0x%x: no capability type 0x%x", c->op_mod, type);
+	cap_from_table(cap, type);
+	if (type == PRM_CAP_GENERAL)
+		cap_general_of_port(c->nic, cap);
+	memcpy(PRM_PTR(query_hca_cap_out, c->out, capability), cap,
+	       room < sizeof(cap) ? room : sizeof(cap));
+	return PRM_STATUS_OK;
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Page lists become extents; extents become pointers where the space can map them, else segments.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "emu/nicmodel/nm_obj.h"
+
+enum {
+	NM_PAGE_FLAGS = 0xfff
+}; /* low bits of a page address are flags (MTT: present for read, for write) */
+
+/* Appends [addr, addr+len) at region offset `off`, growing the last extent where the bus addresses
+ * touch. */
+static void mem_append(struct nm_mem *mem, uint64_t off, uint64_t addr, uint64_t len)
+{
+	struct nm_extent *last = mem->next ? &mem->ext[mem->next - 1] : NULL;
+
+	if (last && last->addr + last->len == addr) {
+		last->len += len;
+		return;
+	}
+	mem->ext[mem->next++] = (struct nm_extent){.off = off, .addr = addr, .len = len};
+}
+
+static void mem_map(struct nm_mem *mem)
+{
+	struct nm_extent *shrunk =
+		realloc(mem->ext, (mem->next ? mem->next : 1) * sizeof(*mem->ext));
+
+	if (shrunk)
+		mem->ext = shrunk;
+	for (uint32_t n = 0; n < mem->next; n++) {
+		struct nm_extent *e = &mem->ext[n];
+
+		e->ptr = mem->space->ops->map(mem->space, e->addr, e->len, true);
+	}
+	mem->flat = mem->next == 1 ? mem->ext[0].ptr : NULL;
+}
+
+int nm_mem_init(struct nm_mem *mem, struct nm_space *space, const void *pas, uint32_t npas,
+		uint8_t log_page, uint64_t page_off, uint64_t len)
+{
+	uint64_t page = UINT64_C(1) << log_page;
+	uint64_t off = 0;
+
+	memset(mem, 0, sizeof(*mem));
+	if (!space || log_page >= 64 || page_off >= page)
+		return -EINVAL;
+	if (len && (len > UINT64_MAX - page_off || ((page_off + len - 1) >> log_page) >= npas))
+		return -EINVAL;
+	mem->ext = calloc(npas ? npas : 1, sizeof(*mem->ext));
+	if (!mem->ext)
+		return -ENOMEM;
+	mem->space = space;
+	mem->len = len;
+	for (uint32_t n = 0; off < len; n++) {
+		uint64_t addr =
+			prm_load64((const uint8_t *)pas + 8 * (size_t)n) & ~(uint64_t)NM_PAGE_FLAGS;
+		uint64_t skip = n ? 0 : page_off;
+		uint64_t chunk = page - skip < len - off ? page - skip : len - off;
+
+		mem_append(mem, off, addr + skip, chunk);
+		off += chunk;
+	}
+	mem_map(mem);
+	return 0;
+}
+
+/* Index of the extent that holds offset `off` < mem->len. */
+static uint32_t mem_find(const struct nm_mem *mem, uint64_t off)
+{
+	uint32_t lo = 0, hi = mem->next;
+
+	assert(off < mem->len);
+	while (hi - lo > 1) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (mem->ext[mid].off <= off)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static bool mem_inside(const struct nm_mem *mem, uint64_t off, uint64_t len)
+{
+	return off <= mem->len && len <= mem->len - off;
+}
+
+int nm_mem_window(struct nm_mem *mem, const struct nm_mem *of, uint64_t off, uint64_t len)
+{
+	uint64_t done = 0;
+
+	memset(mem, 0, sizeof(*mem));
+	if (!mem_inside(of, off, len))
+		return -EINVAL;
+	mem->ext = calloc(of->next ? of->next : 1, sizeof(*mem->ext));
+	if (!mem->ext)
+		return -ENOMEM;
+	mem->space = of->space;
+	mem->len = len;
+	for (uint32_t n = len ? mem_find(of, off) : 0; done < len; n++) {
+		const struct nm_extent *e = &of->ext[n];
+		uint64_t skip = off + done - e->off;
+		uint64_t chunk = e->len - skip < len - done ? e->len - skip : len - done;
+
+		mem_append(mem, done, e->addr + skip, chunk);
+		done += chunk;
+	}
+	mem_map(mem);
+	return 0;
+}
+
+void nm_mem_fini(struct nm_mem *mem)
+{
+	free(mem->ext);
+	memset(mem, 0, sizeof(*mem));
+}
+
+void *nm_mem_ptr(const struct nm_mem *mem, uint64_t off, uint64_t len)
+{
+	const struct nm_extent *e;
+
+	if (!mem_inside(mem, off, len))
+		return NULL;
+	if (mem->flat)
+		return mem->flat + off;
+	if (off == mem->len)
+		return NULL; /* an empty range at the end lies in no extent */
+	e = &mem->ext[mem_find(mem, off)];
+	if (!e->ptr || len > e->len - (off - e->off))
+		return NULL;
+	return e->ptr + (off - e->off);
+}
+
+int nm_mem_segs(const struct nm_mem *mem, uint64_t off, uint64_t len, struct nm_seg *segs,
+		uint32_t max)
+{
+	uint32_t count = 0;
+
+	if (!mem_inside(mem, off, len))
+		return -EINVAL;
+	for (uint32_t n = len ? mem_find(mem, off) : 0; len; n++) {
+		const struct nm_extent *e = &mem->ext[n];
+		uint64_t skip = off - e->off;
+		uint64_t chunk = e->len - skip < len ? e->len - skip : len;
+
+		if (count == max)
+			return -E2BIG;
+		segs[count++] = (struct nm_seg){.addr = e->addr + skip, .len = chunk};
+		off += chunk;
+		len -= chunk;
+	}
+	return (int)count;
+}
+
+int nm_dma_start(struct nm_nic *nic, struct nm_space *space, struct nm_dma *dma)
+{
+	if (nm_watched(nic, NM_EV_DMA)) {
+		struct nm_event ev = {.kind = NM_EV_DMA, .dma = {.dma = dma, .space = space}};
+
+		if (nm_point(nic, &ev) == NM_FAIL)
+			return -EFAULT;
+	}
+	return space->ops->submit(space, dma);
+}
+
+int nm_dbr_init(struct nm_dbr *dbr, struct nm_space *space, uint64_t addr)
+{
+	memset(dbr, 0, sizeof(*dbr));
+	if (addr % 8 || !space)
+		return -EINVAL;
+	dbr->space = space;
+	dbr->addr = addr;
+	dbr->flat = space->ops->map(space, addr, 8, false);
+	return 0;
+}
+
+static int dbr_start(struct nm_nic *nic, struct nm_dbr *dbr)
+{
+	dbr->dma = (struct nm_dma){
+		.purpose = NM_DMA_DBR,
+		.nsegs = 1,
+		.segs = {{.addr = dbr->addr, .len = sizeof(dbr->cache)}},
+		.local = dbr->cache,
+		.len = sizeof(dbr->cache),
+	};
+	return nm_dma_start(nic, dbr->space, &dbr->dma);
+}
+
+int nm_dbr_read(struct nm_nic *nic, struct nm_dbr *dbr, unsigned int word, uint32_t *value)
+{
+	int rc;
+
+	assert(word < 2);
+	if (!dbr->space)
+		return -EFAULT;
+	if (dbr->flat) {
+		/* Acquire: the WQEs or CQ slots that the record speaks of are read after it. */
+		*value = be32toh(__atomic_load_n(&dbr->flat[word], __ATOMIC_ACQUIRE));
+		return 0;
+	}
+	rc = dbr->busy ? dbr->space->ops->poll(dbr->space, &dbr->dma) : dbr_start(nic, dbr);
+	dbr->busy = rc == -EINPROGRESS;
+	if (!rc)
+		*value = be32toh(dbr->cache[word]);
+	return rc;
+}
+
+void nm_dbr_fini(struct nm_dbr *dbr)
+{
+	if (dbr->busy)
+		dbr->space->ops->cancel(dbr->space, &dbr->dma);
+	memset(dbr, 0, sizeof(*dbr));
+}
