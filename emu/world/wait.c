@@ -77,7 +77,8 @@ void waiter_sleep(struct waiter *wt, const struct waiter_fd *fds, unsigned int n
 		(void)n; /* only its readiness counts */
 	}
 	atomic_store(&wt->asleep, false);
-	atomic_store(&wt->kicked, false);
+	/* Read, not only written: what was stored before a kick is seen after this. */
+	atomic_exchange(&wt->kicked, false);
 }
 
 uint64_t waiter_backoff_ns(uint64_t idle_ns)
