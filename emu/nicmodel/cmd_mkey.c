@@ -4,7 +4,7 @@
 
 #include "emu/nicmodel/cmd.h"
 
-enum { NM_MKEY_LOG_PAGE_MAX = 31 }; /* log_page_size has 5 bits */
+enum { NM_MKEY_LOG_PAGE_MAX = 31 }; /* 5 bits of log_page_size, as the driver uses them */
 
 static const struct {
 	uint8_t right;

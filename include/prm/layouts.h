@@ -175,7 +175,7 @@
 	F(mkc, bsf_octword_size, 0x20, 31, 0)                                                      \
 	F(mkc, translations_octword_size, 0x34, 31, 0)                                             \
 	F(mkc, relaxed_ordering_read, 0x38, 6, 6)                                                  \
-	F(mkc, log_page_size, 0x38, 4, 0)
+	F(mkc, log_page_size, 0x38, 5, 0)
 
 #define PRM_FIELDS_umem(F, Q, B)                                                                   \
 	F(umem, ats, 0x10, 31, 31)                                                                 \
@@ -683,7 +683,7 @@
 	S(create_mkey_out, 0x10)                                                                   \
 	S(query_mkey_out, 0x110)                                                                   \
 	S(create_umem_in, 0x30)                                                                    \
-	S(create_uctx_in, 0x20)                                                                    \
+	S(create_uctx_in, 0x40)                                                                    \
 	S(query_special_contexts_out, 0x20)                                                        \
 	S(roce_addr, 0x20)                                                                         \
 	S(roce_address_in, 0x30)                                                                   \
