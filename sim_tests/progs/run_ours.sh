@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Our programs that check every byte: verbs, and kernels over the engine. run_ours.sh [BUILD_DIR]
+set -u
+. "$(dirname "$0")/pair.sh"
+pairs_begin ours "${1:-}"
+
+check() # check OPTION...: verbs_check with these
+{
+	free_port
+	pair "verbs_check $*" 100 "$port" "$bin/verbs_check" -p "$port" "$@" -- \
+		"$bin/verbs_check" -p "$port" "$@" 127.0.0.1
+}
+
+kernel() # kernel PROGRAM OPTION...: a program of hw_tests, its kernel on the CPU
+{
+	local name="$*" tool=$1
+	shift
+	free_port
+	pair "$name" 100 "$port" "$bin/$tool" -g cpu -p "$port" "$@" -- \
+		"$bin/$tool" -g cpu -p "$port" "$@" 127.0.0.1
+}
+
+check
+check -e
+check -q 1 -m 1024
+check -q 8 -m 256
+alone onesided 100 "$bin/onesided" -g cpu
+alone "onesided -H proxy" 100 "$bin/onesided" -g cpu -H proxy
+kernel put_bw -e thread
+kernel put_bw -e warp
+kernel put_bw -e thread -q 4 -s 4096
+kernel put_bw -e warp -H proxy -s 65536
+kernel write_bw
+kernel write_bw -q 4 -s 65536 -l 16
+kernel write_bw -H proxy -s 64
+pairs_end

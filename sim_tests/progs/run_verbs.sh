@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Debian's unmodified verbs programs, alone and as pairs: run_verbs.sh [BUILD_DIR]
+set -u
+. "$(dirname "$0")/pair.sh"
+pairs_begin verbs "${1:-}"
+dev=mlx5_0
+
+devinfo()
+{
+	local name="ibv_devinfo -v" want
+	needs ibv_devinfo "$name" || return
+	alone "$name" 30 ibv_devinfo -v || return
+	for want in "hca_id:.*$dev" 'vendor_id:.*0x02c9' 'state:.*PORT_ACTIVE' 'GID\[ *0\]' 'max_qp:'; do
+		grep -Eq "$want" "$alone_log" || fail "$name, output" "no line matches '$want'" "$alone_log"
+	done
+}
+
+pingpong() # pingpong NAME OPTION...
+{
+	local name="ibv_rc_pingpong $*"
+	needs ibv_rc_pingpong "$name" || return
+	free_port
+	pair "$name" 60 "$port" ibv_rc_pingpong -d $dev -g 0 -p "$port" "$@" -- \
+		ibv_rc_pingpong -d $dev -g 0 -p "$port" "$@" 127.0.0.1
+}
+
+perftest() # perftest PROGRAM OPTION...
+{
+	local name="$*" tool=$1
+	shift
+	needs "$tool" "$name" || return
+	free_port
+	pair "$name" 60 "$port" "$tool" -d $dev -F -p "$port" "$@" -- \
+		"$tool" -d $dev -F -p "$port" "$@" 127.0.0.1 || return
+	grep -Eq '^ *[0-9]+ +[0-9]+ +[0-9.]+' "$client_log" || fail "$name, output" "no row of results" "$client_log"
+}
+
+devinfo
+pingpong -c
+pingpong -c -e -n 300
+pingpong -c -s 65537 -m 4096 -n 100
+for tool in ib_write_bw ib_read_bw ib_send_bw; do
+	perftest $tool -a -n 20
+	perftest $tool -s 65536 -n 500
+	perftest $tool -s 4096 -n 500 -q 4
+	perftest $tool -s 4096 -n 300 -e
+done
+perftest ib_write_lat -a -n 50
+perftest ib_write_lat -s 8 -n 1000
+perftest ib_atomic_bw -n 500
+perftest ib_atomic_bw -n 200 -q 4
+perftest ib_atomic_bw -A CMP_AND_SWAP -n 200
+perftest ib_atomic_bw -n 200 -e
+pairs_end
