@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Device API, completion queue. Polling is by WQE index (a ticket), 64 bits that never wrap: every
+ * WQE asks for a CQE, so WQE i's CQE is number i of the ring (plus cqe_rsvd after a QP reset).
+ *
+ * What is known lives in the CQ: WQEs below cqe_ci have completed, and WQEs from the first failed
+ * one on have failed (an RC queue goes to the error state and flushes). Both only grow in
+ * knowledge, so any thread may add to them and every waiter gets an answer, also one that comes a
+ * lap late or whose own CQE has long been overwritten.
+ *
+ * The NIC stores the last four bytes of a CQE (wqe_counter, signature, op_own) in one piece and
+ * last. No function here moves the CQ's consumer doorbell record: the CQ must ignore overruns.
+ *
+ * Status values: 0 complete, EBUSY not yet, -EIO failed. The owner bit is PRM "CQE ownership".
+ */
+#ifndef DOCA_GPUNETIO_DEV_VERBS_CQ_CUH
+#define DOCA_GPUNETIO_DEV_VERBS_CQ_CUH
+
+#include <errno.h>
+
+#include "doca_gpunetio_dev_verbs_common.cuh"
+
+/** The CQ of a QP's send queue. */
+__device__ static __forceinline__ struct doca_gpu_dev_verbs_cq *
+doca_gpu_dev_verbs_qp_get_cq_sq(struct doca_gpu_dev_verbs_qp *qp)
+{
+	return &qp->cq_sq;
+}
+
+/** A 24-bit consumer index advanced by `increment`. */
+__device__ static __forceinline__ uint32_t doca_gpu_dev_verbs_cqe_idx_inc_mask(uint32_t cqe_idx,
+									       uint32_t increment)
+{
+	return (cqe_idx + increment) & DOCA_GPUNETIO_VERBS_CQE_CI_MASK;
+}
+
+#if DOCA_GPUNETIO_VERBS_ENABLE_DEBUG == 1
+/** Print an error CQE; only built with DOCA_GPUNETIO_VERBS_ENABLE_DEBUG. */
+__device__ static __forceinline__ void
+doca_gpu_dev_verbs_cq_print_cqe_err(struct doca_gpunetio_ib_mlx5_cqe64 *cqe64)
+{
+	struct doca_gpunetio_ib_mlx5_err_cqe_ex *err =
+		reinterpret_cast<struct doca_gpunetio_ib_mlx5_err_cqe_ex *>(cqe64);
+
+	printf("error CQE: wqe_counter %u syndrome 0x%x vendor 0x%x hw 0x%x type 0x%x\n",
+	       doca_gpu_dev_verbs_bswap16(err->wqe_counter), err->syndrome, err->vendor_err_synd,
+	       err->hw_err_synd, err->hw_synd_type);
+}
+#endif
+
+/* The last word of a CQE, taken apart. */
+struct gdakit_cqe_tail {
+	uint16_t wqe_counter;
+	uint8_t opcode;
+	uint8_t owner;
+};
+
+__device__ static __forceinline__ struct gdakit_cqe_tail gdakit_cqe_read_tail(uint8_t *cqe)
+{
+	uint32_t word = gdakit_ld<uint32_t, GDAKIT_RELAXED, GDAKIT_SCOPE_SYS>(
+		reinterpret_cast<uint32_t *>(cqe + 60));
+	struct gdakit_cqe_tail tail;
+
+	tail.wqe_counter = doca_gpu_dev_verbs_bswap16(static_cast<uint16_t>(word));
+	tail.opcode =
+		static_cast<uint8_t>(word >> (24 + DOCA_GPUNETIO_VERBS_MLX5_CQE_OPCODE_SHIFT));
+	tail.owner = word >> 24 & DOCA_GPUNETIO_IB_MLX5_CQE_OWNER_MASK;
+	return tail;
+}
+
+__device__ static __forceinline__ bool gdakit_cqe_is_error(uint8_t opcode)
+{
+	return opcode >= DOCA_GPUNETIO_IB_MLX5_CQE_SIG_ERR &&
+	       opcode <= DOCA_GPUNETIO_IB_MLX5_CQE_RESP_ERR;
+}
+
+/* Is WQE `idx` known to have failed? */
+template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode>
+__device__ static __forceinline__ bool gdakit_cq_failed(struct doca_gpu_dev_verbs_cq *cq,
+							uint64_t idx)
+{
+	uint64_t inv = doca_gpu_dev_verbs_load_relaxed<resource_sharing_mode>(&cq->cqe_err_idx_inv);
+
+	return inv != 0 && idx >= ~inv;
+}
+
+/* Note that WQE `idx` and all later ones failed, as `cqe` says. */
+template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode>
+__device__ static __forceinline__ void
+gdakit_cq_set_failed(struct doca_gpu_dev_verbs_cq *cq, uint8_t *cqe, uint64_t idx, uint8_t opcode)
+{
+	constexpr gdakit_scope scope = gdakit_sharing_scope<resource_sharing_mode>;
+
+	doca_gpu_dev_verbs_fence_acquire<DOCA_GPUNETIO_VERBS_SYNC_SCOPE_SYS>();
+	/* bytes 52 to 55: hw_err_synd, hw_synd_type, vendor_err_synd, syndrome */
+	uint32_t synd = gdakit_ld<uint32_t, GDAKIT_RELAXED, GDAKIT_SCOPE_SYS>(
+		reinterpret_cast<uint32_t *>(cqe + 52));
+	uint64_t old =
+		gdakit_atomic_max<uint64_t, GDAKIT_RELAXED, scope>(&cq->cqe_err_idx_inv, ~idx);
+
+	if (old < ~idx)
+		gdakit_st<uint32_t, GDAKIT_RELAXED, scope>(
+			&cq->cqe_err_synd, synd >> 24 | (synd >> 16 & 0xff) << 8 |
+						   static_cast<uint32_t>(opcode) << 28);
+#if DOCA_GPUNETIO_VERBS_ENABLE_DEBUG == 1
+	doca_gpu_dev_verbs_cq_print_cqe_err(
+		reinterpret_cast<struct doca_gpunetio_ib_mlx5_cqe64 *>(cqe));
+#endif
+}
+
+/*
+ * Everything below `ci` has completed, as a CQE told this thread. The acquire makes what the NIC
+ * wrote before that CQE visible here; the release hands it on to whoever reads cqe_ci instead of
+ * the CQE.
+ */
+template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode>
+__device__ static __forceinline__ void gdakit_cq_set_completed(struct doca_gpu_dev_verbs_cq *cq,
+							       uint64_t ci)
+{
+	constexpr gdakit_scope scope = gdakit_sharing_scope<resource_sharing_mode>;
+
+	doca_gpu_dev_verbs_fence_acquire<DOCA_GPUNETIO_VERBS_SYNC_SCOPE_SYS>();
+	gdakit_atomic_max<uint64_t, scope == GDAKIT_SCOPE_THREAD ? GDAKIT_RELAXED : GDAKIT_RELEASE,
+			  scope>(&cq->cqe_ci, ci);
+}
+
+/* Look at the slot of WQE `idx`. Only for idx < cqe_ci + cqe_num: one lap further the owner bit
+ * would have the same value again. */
+template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode>
+__device__ static __forceinline__ int gdakit_cq_check_slot(struct doca_gpu_dev_verbs_cq *cq,
+							   uint64_t idx)
+{
+	const uint32_t cqe_num = gdakit_ldg(&cq->cqe_num);
+	const uint64_t cqe_idx = idx + gdakit_ldg(&cq->cqe_rsvd);
+	uint8_t *cqe = gdakit_ldg(&cq->cqe_daddr) +
+		       (cqe_idx & (cqe_num - 1)) * DOCA_GPUNETIO_VERBS_CQE_SIZE;
+	struct gdakit_cqe_tail tail = gdakit_cqe_read_tail(cqe);
+
+	/* the counter guards against a stale slot whose owner bit happens to match */
+	if (tail.owner != ((cqe_idx & cqe_num) != 0) ||
+	    tail.wqe_counter != static_cast<uint16_t>(idx) ||
+	    tail.opcode == DOCA_GPUNETIO_IB_MLX5_CQE_INVALID)
+		return EBUSY;
+	if (gdakit_cqe_is_error(tail.opcode)) {
+		gdakit_cq_set_failed<resource_sharing_mode>(cq, cqe, idx, tail.opcode);
+		return -EIO;
+	}
+	return 0;
+}
+
+/* The caller wants a WQE more than a lap away from cqe_ci. Learn from the window's last and first
+ * slot, so that a waiter does not depend on others to poll. */
+template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode>
+__device__ static __forceinline__ void gdakit_cq_catch_up(struct doca_gpu_dev_verbs_cq *cq,
+							  uint64_t cqe_ci)
+{
+	const uint32_t cqe_num = gdakit_ldg(&cq->cqe_num);
+
+	if (gdakit_cq_check_slot<resource_sharing_mode>(cq, cqe_ci + cqe_num - 1) == 0)
+		gdakit_cq_set_completed<resource_sharing_mode>(cq, cqe_ci + cqe_num);
+	else if (gdakit_cq_check_slot<resource_sharing_mode>(cq, cqe_ci) == 0)
+		gdakit_cq_set_completed<resource_sharing_mode>(cq, cqe_ci + 1);
+}
+
+/*
+ * Collapsed CQ: only CQE 0 exists and its 16-bit counter names the last WQE. It is extended to 64
+ * bits downwards from sq_wqe_pi (nothing beyond it can have completed) where the caller has one
+ * (pi > cqe_ci), else upwards from cqe_ci.
+ */
+template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode>
+__device__ static __forceinline__ int gdakit_cq_check_collapsed(struct doca_gpu_dev_verbs_cq *cq,
+								uint64_t idx, uint64_t cqe_ci,
+								uint64_t *pi_ptr)
+{
+	uint8_t *cqe = gdakit_ldg(&cq->cqe_daddr);
+	struct gdakit_cqe_tail tail = gdakit_cqe_read_tail(cqe);
+
+	if (tail.opcode == DOCA_GPUNETIO_IB_MLX5_CQE_INVALID)
+		return EBUSY;
+	if (gdakit_cqe_is_error(tail.opcode)) {
+		/* a flush may already have overwritten the first error: all that is not known to
+		 * have completed counts as failed */
+		gdakit_cq_set_failed<resource_sharing_mode>(cq, cqe, cqe_ci, tail.opcode);
+		return -EIO;
+	}
+	uint64_t pi = pi_ptr != nullptr
+			      ? doca_gpu_dev_verbs_load_relaxed<resource_sharing_mode>(pi_ptr)
+			      : 0;
+	uint64_t done; /* number of WQEs completed */
+
+	if (pi > cqe_ci) {
+		done = pi - static_cast<uint16_t>(pi - 1 - tail.wqe_counter);
+		if (done <= cqe_ci || done > pi) /* the CQE is older, or newer than our pi */
+			return EBUSY;
+	} else {
+		done = cqe_ci + static_cast<uint16_t>(tail.wqe_counter + 1 - cqe_ci);
+		if (done - cqe_ci > gdakit_ldg(&cq->cqe_num))
+			return EBUSY;
+	}
+	if (done > cqe_ci)
+		gdakit_cq_set_completed<resource_sharing_mode>(cq, done);
+	return idx < done ? 0 : EBUSY;
+}
+
+__device__ static __forceinline__ bool gdakit_cq_is_collapsed(struct doca_gpu_dev_verbs_cq *cq)
+{
+	return (gdakit_ldg(&cq->cqe_flags) & GDAKIT_CQE_FLAG_COLLAPSED) != 0;
+}
+
+/* One look, for either kind of CQ; on success everything is acquired. */
+template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode>
+__device__ static __forceinline__ int gdakit_cq_poll(struct doca_gpu_dev_verbs_cq *cq, uint64_t idx,
+						     bool collapsed, uint64_t *pi_ptr)
+{
+	uint64_t cqe_ci = doca_gpu_dev_verbs_load_relaxed<resource_sharing_mode>(&cq->cqe_ci);
+
+	if (idx < cqe_ci) {
+		doca_gpu_dev_verbs_fence_acquire<DOCA_GPUNETIO_VERBS_SYNC_SCOPE_SYS>();
+		return 0;
+	}
+	if (gdakit_cq_failed<resource_sharing_mode>(cq, idx))
+		return -EIO;
+	if (collapsed)
+		return gdakit_cq_check_collapsed<resource_sharing_mode>(cq, idx, cqe_ci, pi_ptr);
+	if (idx >= cqe_ci + gdakit_ldg(&cq->cqe_num)) {
+		gdakit_cq_catch_up<resource_sharing_mode>(cq, cqe_ci);
+		return EBUSY;
+	}
+	int status = gdakit_cq_check_slot<resource_sharing_mode>(cq, idx);
+
+	if (status == 0)
+		gdakit_cq_set_completed<resource_sharing_mode>(cq, idx + 1);
+	return status;
+}
+
+/** Has WQE `cons_index` completed? 0, EBUSY, or -EIO. Does not wait. */
+template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode =
+		  DOCA_GPUNETIO_VERBS_RESOURCE_SHARING_MODE_GPU,
+	  enum doca_gpu_dev_verbs_qp_type qp_type = DOCA_GPUNETIO_VERBS_QP_SQ>
+__device__ static __forceinline__ int
+doca_gpu_dev_verbs_poll_one_cq_at(struct doca_gpu_dev_verbs_cq *cq, uint64_t cons_index)
+{
+	return gdakit_cq_poll<resource_sharing_mode>(cq, cons_index, gdakit_cq_is_collapsed(cq),
+						     nullptr);
+}
+
+/**
+ * Wait until WQE `cons_index` has completed or failed: 0 or -EIO. Waits for as long as the NIC
+ * takes; the WQE must have been announced to it (wait() rings for WQEs that were posted with
+ * SKIP_DB_RINGING, this function knows no QP and cannot).
+ */
+template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode =
+		  DOCA_GPUNETIO_VERBS_RESOURCE_SHARING_MODE_GPU,
+	  enum doca_gpu_dev_verbs_qp_type qp_type = DOCA_GPUNETIO_VERBS_QP_SQ>
+__device__ static __forceinline__ int
+doca_gpu_dev_verbs_poll_cq_at(struct doca_gpu_dev_verbs_cq *cq, uint64_t cons_index)
+{
+	const bool collapsed = gdakit_cq_is_collapsed(cq);
+	int status;
+
+	while ((status = gdakit_cq_poll<resource_sharing_mode>(cq, cons_index, collapsed,
+							       nullptr)) == EBUSY)
+		gdakit_pause();
+	return status;
+}
+
+/** Wait for WQE `cons_index` on a collapsed CQ, whether or not the CQ is marked so: 0 or -EIO. */
+template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode =
+		  DOCA_GPUNETIO_VERBS_RESOURCE_SHARING_MODE_GPU,
+	  enum doca_gpu_dev_verbs_qp_type qp_type = DOCA_GPUNETIO_VERBS_QP_SQ>
+__device__ static __forceinline__ int
+doca_gpu_dev_verbs_poll_cq_collapsed_at(struct doca_gpu_dev_verbs_qp *qp, uint64_t cons_index)
+{
+	struct doca_gpu_dev_verbs_cq *cq = doca_gpu_dev_verbs_qp_get_cq_sq(qp);
+	int status;
+
+	while ((status = gdakit_cq_poll<resource_sharing_mode>(cq, cons_index, true,
+							       &qp->sq_wqe_pi)) == EBUSY)
+		gdakit_pause();
+	return status;
+}
+
+/** Wait for the next `count` completions after those known: 0 or -EIO. One poller at a time. */
+template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode =
+		  DOCA_GPUNETIO_VERBS_RESOURCE_SHARING_MODE_GPU,
+	  enum doca_gpu_dev_verbs_qp_type qp_type = DOCA_GPUNETIO_VERBS_QP_SQ>
+__device__ static __forceinline__ int doca_gpu_dev_verbs_poll_cq(struct doca_gpu_dev_verbs_cq *cq,
+								 uint32_t count)
+{
+	if (count == 0)
+		return 0;
+	uint64_t cqe_ci = doca_gpu_dev_verbs_load_relaxed<resource_sharing_mode>(&cq->cqe_ci);
+
+	return doca_gpu_dev_verbs_poll_cq_at<resource_sharing_mode, qp_type>(cq,
+									     cqe_ci + count - 1);
+}
+
+/**
+ * Move the consumer index by `cqe_num` and, unless the CQ ignores overruns, its doorbell record;
+ * returns the new 24-bit index. For programs that count CQEs themselves with one thread: it turns
+ * cqe_ci into a 24-bit counter, so do not mix it with the functions above.
+ */
+template <bool is_overrun>
+__device__ static __forceinline__ uint32_t
+doca_gpu_dev_verbs_cq_update_dbrec(struct doca_gpu_dev_verbs_cq *cq, uint32_t cqe_num)
+{
+	uint32_t ci = doca_gpu_dev_verbs_cqe_idx_inc_mask(
+		static_cast<uint32_t>(
+			gdakit_ld<uint64_t, GDAKIT_RELAXED, GDAKIT_SCOPE_THREAD>(&cq->cqe_ci)),
+		cqe_num);
+
+	gdakit_st<uint64_t, GDAKIT_RELAXED, GDAKIT_SCOPE_THREAD>(&cq->cqe_ci, ci);
+	if (!is_overrun)
+		gdakit_st<uint32_t, GDAKIT_RELEASE, GDAKIT_SCOPE_SYS>(
+			reinterpret_cast<uint32_t *>(cq->dbrec), doca_gpu_dev_verbs_bswap32(ci));
+	return ci;
+}
+
+#endif /* DOCA_GPUNETIO_DEV_VERBS_CQ_CUH */
