@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * Contexts: one for each open of the device. GET_CONTEXT replaces the program's descriptor by a
+ * memfd whose pages are the UAR pages, so that mmap, munmap, dup and fork need nobody's help. The
+ * memfd's inode says which context a call is for: it survives dup() and being passed around, a
+ * number does not.
+ *
+ * close() of a memfd is silent. The program closes the asynchronous event fd together with it, and
+ * that one hangs up: then the watcher (events.c) calls uv_ctx_destroy().
+ */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "emu/uverbs/face.h"
+
+enum { UV_MEMFD_BYTES = 64 << 20, NULL_MAJOR = 1, NULL_MINOR = 3 };
+
+static pthread_mutex_t face_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct uv_ctx *contexts;
+
+/* ---- objects ---- */
+
+const char *uv_kind_name(enum uv_kind kind)
+{
+	return kind < UV_KINDS ? uv_kinds[kind].name : "object";
+}
+
+static int grow(struct uv_ctx *ctx)
+{
+	uint32_t n = ctx->slots ? 2 * ctx->slots : 32;
+	struct uv_obj **slot = realloc(ctx->slot, n * sizeof(*slot));
+
+	if (!slot)
+		return -ENOMEM;
+	memset(slot + ctx->slots, 0, (n - ctx->slots) * sizeof(*slot));
+	ctx->slot = slot;
+	ctx->slots = n;
+	return 0;
+}
+
+void *uv_obj_new(struct uv_ctx *ctx, enum uv_kind kind, size_t size, struct uv_obj *const *uses,
+		 unsigned int nuses)
+{
+	struct uv_obj *obj;
+	uint32_t h = 0;
+
+	assert(nuses <= UV_MAX_USES && size >= sizeof(*obj));
+	while (h < ctx->slots && ctx->slot[h])
+		h++;
+	if (h == ctx->slots && grow(ctx))
+		return NULL;
+	obj = calloc(1, size);
+	if (!obj)
+		return NULL;
+	obj->kind = kind;
+	obj->handle = h;
+	for (unsigned int i = 0; i < nuses; i++) {
+		obj->uses[i] = uses[i];
+		if (uses[i])
+			uses[i]->users++;
+	}
+	obj->older = ctx->newest;
+	if (ctx->newest)
+		ctx->newest->newer = obj;
+	ctx->newest = obj;
+	ctx->slot[h] = obj;
+	ctx->objects++;
+	return obj;
+}
+
+void uv_obj_free(struct uv_ctx *ctx, struct uv_obj *obj)
+{
+	assert(ctx->slot[obj->handle] == obj);
+	for (unsigned int i = 0; i < UV_MAX_USES; i++) {
+		if (!obj->uses[i])
+			continue;
+		assert(obj->uses[i]->users > 0);
+		obj->uses[i]->users--;
+	}
+	if (obj->newer)
+		obj->newer->older = obj->older;
+	else
+		ctx->newest = obj->older;
+	if (obj->older)
+		obj->older->newer = obj->newer;
+	ctx->slot[obj->handle] = NULL;
+	ctx->objects--;
+	free(obj);
+}
+
+int uv_obj_destroy(struct uv_ctx *ctx, struct uv_obj *obj)
+{
+	int ret;
+
+	if (obj->users)
+		return uv_refuse(EBUSY, "%s (handle %u) is used by %u other objects",
+				 uv_kind_name(obj->kind), obj->handle, obj->users);
+	ret = uv_kinds[obj->kind].destroy(ctx, obj);
+	if (!ret)
+		uv_obj_free(ctx, obj);
+	return ret;
+}
+
+struct uv_obj *uv_obj_find(struct uv_ctx *ctx, uint32_t handle)
+{
+	return handle < ctx->slots ? ctx->slot[handle] : NULL;
+}
+
+/* Destroy methods whose only attribute is the handle. */
+int uv_destroy_handle(struct uv_req *req)
+{
+	return uv_obj_destroy(req->ctx, req->args[0].obj);
+}
+
+/* ---- finding a context ---- */
+
+struct uv_ctx *uv_ctx_of_fd(int fd)
+{
+	struct uv_ctx *ctx;
+	struct stat st;
+
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+		return NULL;
+	pthread_mutex_lock(&face_lock);
+	for (ctx = contexts; ctx; ctx = ctx->next)
+		if (ctx->dev == st.st_dev && ctx->ino == st.st_ino)
+			break;
+	if (ctx)
+		ctx->refs++;
+	pthread_mutex_unlock(&face_lock);
+	if (ctx)
+		pthread_mutex_lock(&ctx->lock);
+	return ctx;
+}
+
+static void put(struct uv_ctx *ctx)
+{
+	bool last;
+
+	pthread_mutex_lock(&face_lock);
+	last = --ctx->refs == 0;
+	pthread_mutex_unlock(&face_lock);
+	if (!last)
+		return;
+	pthread_mutex_destroy(&ctx->lock);
+	free(ctx->slot);
+	free(ctx);
+}
+
+void uv_ctx_unlock(struct uv_ctx *ctx)
+{
+	pthread_mutex_unlock(&ctx->lock);
+	put(ctx);
+}
+
+/* The launcher shows the null device under the name of uverbs0: nobody sends it RDMA ioctls. */
+bool uv_fd_is_device(int fd)
+{
+	struct stat st;
+
+	return !fstat(fd, &st) && S_ISCHR(st.st_mode) && major(st.st_rdev) == NULL_MAJOR &&
+	       minor(st.st_rdev) == NULL_MINOR;
+}
+
+/* ---- teardown and fork ---- */
+
+void uv_ctx_destroy(struct uv_ctx *ctx)
+{
+	struct uv_ctx **p;
+	int ret;
+
+	pthread_mutex_lock(&face_lock);
+	for (p = &contexts; *p && *p != ctx; p = &(*p)->next)
+		;
+	assert(*p == ctx);
+	*p = ctx->next;
+	pthread_mutex_unlock(&face_lock);
+
+	pthread_mutex_lock(&ctx->lock);
+	/* Newest first: users come after what they use. */
+	while (ctx->newest) {
+		struct uv_obj *obj = ctx->newest;
+
+		assert(!obj->users);
+		ret = uv_kinds[obj->kind].destroy(ctx, obj);
+		if (ret)
+			uv_say("closing a context: %s 0x%x stays behind in the NIC (error %d)",
+			       uv_kind_name(obj->kind), obj->num, -ret);
+		uv_obj_free(ctx, obj);
+	}
+	uv_events_close_ctx(ctx);
+	uv_command_simple(ctx->uid, "DEALLOC_TRANSPORT_DOMAIN", PRM_CMD_DEALLOC_TRANSPORT_DOMAIN,
+			  ctx->tdn, NULL);
+	uv_command_simple(0, "DESTROY_UCTX", PRM_CMD_DESTROY_UCTX, ctx->uid, NULL);
+	ctx->dead = true; /* for calls that are waiting for the lock */
+	pthread_mutex_unlock(&ctx->lock);
+	put(ctx);
+}
+
+static void before_fork(void)
+{
+	pthread_mutex_lock(&face_lock);
+}
+
+static void after_fork_parent(void)
+{
+	pthread_mutex_unlock(&face_lock);
+}
+
+/* The child holds no engine until it opens the device itself; what the parent opened is only a name
+ * here. */
+static void after_fork_child(void)
+{
+	for (struct uv_ctx *ctx = contexts; ctx; ctx = ctx->next) {
+		pthread_mutex_init(&ctx->lock, NULL);
+		ctx->dead = true;
+	}
+	uv_events_abandon();
+	uv_nic_abandon();
+	pthread_mutex_init(&face_lock, NULL);
+}
+
+static void install_fork_handlers(void)
+{
+	pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+}
+
+/* ---- GET_CONTEXT ---- */
+
+static uint32_t bf_reg_size(void)
+{
+	uint32_t log = PRM_GET(cmd_hca_cap, uv_cap(UV_CAP_GENERAL), log_bf_reg_size);
+
+	return PRM_GET(cmd_hca_cap, uv_cap(UV_CAP_GENERAL), bf) ? 1u << log : 0;
+}
+
+static int fill_response(struct uv_req *req, uint16_t attr)
+{
+	const void *cap = uv_cap(UV_CAP_GENERAL);
+	struct mlx5_ib_alloc_ucontext_resp resp = {
+		.qp_tab_size = 1u << PRM_GET(cmd_hca_cap, cap, log_max_qp),
+		.bf_reg_size = bf_reg_size(),
+		.cache_line_size = 64,
+		.max_sq_desc_sz = (uint16_t)PRM_GET(cmd_hca_cap, cap, max_wqe_sz_sq),
+		.max_rq_desc_sz = (uint16_t)PRM_GET(cmd_hca_cap, cap, max_wqe_sz_rq),
+		.max_send_wqebb = 1u << PRM_GET(cmd_hca_cap, cap, log_max_qp_sz),
+		.max_recv_wr = 1u << PRM_GET(cmd_hca_cap, cap, log_max_qp_sz),
+		.max_srq_recv_wr = 1u << PRM_GET(cmd_hca_cap, cap, log_max_srq_sz),
+		.num_ports = 1,
+		.cqe_version = (uint8_t)PRM_GET(cmd_hca_cap, cap, cqe_version),
+		.cmds_supp_uhw =
+			MLX5_USER_CMDS_SUPP_UHW_QUERY_DEVICE | MLX5_USER_CMDS_SUPP_UHW_CREATE_AH,
+		.eth_min_inline = MLX5_USER_INLINE_MODE_NONE,
+		.log_uar_size = 12,
+		.num_uars_per_page = 1,
+		/* tot_bfregs 0: every UAR page is allocated when it is wanted. */
+	};
+	uint8_t in[PRM_cmd_in_SIZE] = {0}, out[PRM_query_special_contexts_out_SIZE] = {0};
+
+	PRM_SET(cmd_in, in, opcode, PRM_CMD_QUERY_SPECIAL_CONTEXTS);
+	if (uv_command_raw(0, in, sizeof(in), out, sizeof(out), NULL) == PRM_STATUS_OK) {
+		resp.dump_fill_mkey = PRM_GET(query_special_contexts_out, out, dump_fill_mkey);
+		resp.comp_mask |= MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_DUMP_FILL_MKEY;
+	}
+	resp.response_length = sizeof(resp);
+	if (uv_len(req, attr) < sizeof(resp))
+		resp.response_length = (uint32_t)uv_len(req, attr);
+	return uv_out(req, attr, &resp, sizeof(resp));
+}
+
+static int fill_support(struct uv_req *req, uint16_t vectors_attr, uint16_t support_attr)
+{
+	uint32_t vectors = UV_COMP_VECTORS;
+	uint64_t support = IB_UVERBS_CORE_SUPPORT_OPTIONAL_MR_ACCESS;
+	int ret = uv_out(req, vectors_attr, &vectors, sizeof(vectors));
+
+	return ret ? ret : uv_out(req, support_attr, &support, sizeof(support));
+}
+
+/* The library must allocate UAR pages dynamically: static ones are mapped at offsets of another
+ * meaning. */
+static int check_library(struct uv_req *req)
+{
+	struct mlx5_ib_alloc_ucontext_req_v2 in;
+	int ret = uv_in(req, UVERBS_ATTR_UHW_IN, &in, sizeof(in));
+
+	if (ret)
+		return uv_refuse(EINVAL, "GET_CONTEXT without the mlx5 request");
+	if (!(in.lib_caps & MLX5_LIB_CAP_DYN_UAR))
+		return uv_refuse(
+			EOPNOTSUPP,
+			"this libmlx5 has no dynamic UAR pages; rdma-core 30 or later is needed");
+	return 0;
+}
+
+/* Puts the memfd where the program's descriptor is; the close-on-exec flag stays. */
+static int swap_fd(int fd, struct uv_ctx *ctx)
+{
+	int flags = fcntl(fd, F_GETFD), memfd, ret = 0;
+	struct stat st;
+
+	memfd = memfd_create("gdakit-uverbs", MFD_CLOEXEC);
+	if (memfd < 0)
+		return -errno;
+	if (ftruncate(memfd, UV_MEMFD_BYTES) || fstat(memfd, &st) ||
+	    dup3(memfd, fd, flags >= 0 && (flags & FD_CLOEXEC) ? O_CLOEXEC : 0) < 0)
+		ret = -errno;
+	close(memfd);
+	if (ret)
+		return ret;
+	ctx->dev = st.st_dev;
+	ctx->ino = st.st_ino;
+	return 0;
+}
+
+static int open_in_nic(struct uv_ctx *ctx)
+{
+	uint8_t in[PRM_create_uctx_in_SIZE] = {0}, out[PRM_obj_out_SIZE] = {0};
+	int ret;
+
+	PRM_SET(cmd_in, in, opcode, PRM_CMD_CREATE_UCTX);
+	ret = uv_command(0, "CREATE_UCTX", in, sizeof(in), out, sizeof(out));
+	if (ret)
+		return ret;
+	ctx->uid = (uint16_t)PRM_GET(obj_out, out, number);
+	ret = uv_command_simple(ctx->uid, "ALLOC_TRANSPORT_DOMAIN", PRM_CMD_ALLOC_TRANSPORT_DOMAIN,
+				0, &ctx->tdn);
+	if (ret)
+		uv_command_simple(0, "DESTROY_UCTX", PRM_CMD_DESTROY_UCTX, ctx->uid, NULL);
+	return ret;
+}
+
+int uv_get_context(struct uv_req *req)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	struct uv_ctx *ctx;
+	int ret;
+
+	if (req->ctx)
+		return uv_refuse(EINVAL, "GET_CONTEXT twice on one descriptor");
+	ret = check_library(req);
+	if (ret)
+		return ret;
+	ctx = calloc(1, sizeof(*ctx));
+	if (!ctx)
+		return -ENOMEM;
+	pthread_mutex_init(&ctx->lock, NULL);
+	ctx->refs = 1;
+	pthread_once(&once, install_fork_handlers);
+	pthread_mutex_lock(&face_lock);
+	ret = uv_nic_start();
+	if (!ret)
+		ret = open_in_nic(ctx);
+	if (!ret)
+		ret = fill_support(req, UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS,
+				   UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT);
+	if (!ret)
+		ret = fill_response(req, UVERBS_ATTR_UHW_OUT);
+	if (!ret)
+		ret = swap_fd(req->fd, ctx);
+	if (!ret) {
+		ctx->next = contexts;
+		contexts = ctx;
+	} else if (ctx->uid) {
+		uv_command_simple(0, "DESTROY_UCTX", PRM_CMD_DESTROY_UCTX, ctx->uid, NULL);
+	}
+	pthread_mutex_unlock(&face_lock);
+	if (ret)
+		free(ctx);
+	return ret;
+}
+
+int uv_query_context(struct uv_req *req)
+{
+	int ret = fill_support(req, UVERBS_ATTR_QUERY_CONTEXT_NUM_COMP_VECTORS,
+			       UVERBS_ATTR_QUERY_CONTEXT_CORE_SUPPORT);
+
+	return ret ? ret : fill_response(req, MLX5_IB_ATTR_QUERY_CONTEXT_RESP_UCTX);
+}

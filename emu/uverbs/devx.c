@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * DevX: the program's own mailboxes. They pass to the NIC as they are, under the uid of the
+ * context; what is left to do here is to know which commands may pass which door, to remember how
+ * an object is destroyed, and umems.
+ *
+ * A command that the NIC refuses still has its answer copied out, and the call fails with
+ * EREMOTEIO: libmlx5 then looks at status and syndrome.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "emu/uverbs/uv.h"
+
+enum { CMD_UMEM_LEN_MAX_LOG = 47 };
+
+/* What objects are for the doors below: the object, its create and destroy, and the commands that
+ * name one. */
+enum devx_type { DEVX_MKEY, DEVX_CQ, DEVX_QP, DEVX_RMP, DEVX_TD, DEVX_Q_COUNTER, DEVX_TYPES };
+
+static const struct {
+	const char *name;
+	uint16_t create, destroy;
+} devx_objects[DEVX_TYPES] = {
+	[DEVX_MKEY] = {"mkey", PRM_CMD_CREATE_MKEY, PRM_CMD_DESTROY_MKEY},
+	[DEVX_CQ] = {"CQ", PRM_CMD_CREATE_CQ, PRM_CMD_DESTROY_CQ},
+	[DEVX_QP] = {"QP", PRM_CMD_CREATE_QP, PRM_CMD_DESTROY_QP},
+	[DEVX_RMP] = {"RMP", PRM_CMD_CREATE_RMP, PRM_CMD_DESTROY_RMP},
+	[DEVX_TD] = {"transport domain", PRM_CMD_ALLOC_TRANSPORT_DOMAIN,
+		     PRM_CMD_DEALLOC_TRANSPORT_DOMAIN},
+	[DEVX_Q_COUNTER] = {"Q counter", PRM_CMD_ALLOC_Q_COUNTER, PRM_CMD_DEALLOC_Q_COUNTER},
+};
+
+/* Commands of the query and modify doors; all name their object in the dword at 8. */
+static const struct {
+	uint16_t opcode;
+	enum devx_type type;
+	bool modify;
+} devx_uses[] = {
+	{PRM_CMD_QUERY_MKEY, DEVX_MKEY, false}, {PRM_CMD_QUERY_CQ, DEVX_CQ, false},
+	{PRM_CMD_MODIFY_CQ, DEVX_CQ, true},	{PRM_CMD_QUERY_QP, DEVX_QP, false},
+	{PRM_CMD_RST2INIT_QP, DEVX_QP, true},	{PRM_CMD_INIT2RTR_QP, DEVX_QP, true},
+	{PRM_CMD_RTR2RTS_QP, DEVX_QP, true},	{PRM_CMD_RTS2RTS_QP, DEVX_QP, true},
+	{PRM_CMD_SQERR2RTS_QP, DEVX_QP, true},	{PRM_CMD_QP_2ERR, DEVX_QP, true},
+	{PRM_CMD_QP_2RST, DEVX_QP, true},	{PRM_CMD_INIT2INIT_QP, DEVX_QP, true},
+	{PRM_CMD_SQD_RTS_QP, DEVX_QP, true},
+};
+
+/* Commands that name no object and change nothing: what a user context may ask (DEVX_OTHER). */
+static const uint16_t devx_general[] = {
+	PRM_CMD_QUERY_HCA_CAP,
+	PRM_CMD_QUERY_ADAPTER,
+	PRM_CMD_QUERY_ISSI,
+	PRM_CMD_QUERY_VPORT_STATE,
+	PRM_CMD_QUERY_ESW_VPORT_CONTEXT,
+	PRM_CMD_QUERY_NIC_VPORT_CONTEXT,
+	PRM_CMD_QUERY_ROCE_ADDRESS,
+	PRM_CMD_QUERY_HCA_VPORT_CONTEXT,
+	PRM_CMD_QUERY_HCA_VPORT_GID,
+	PRM_CMD_QUERY_HCA_VPORT_PKEY,
+	PRM_CMD_QUERY_SPECIAL_CONTEXTS,
+	PRM_CMD_QUERY_Q_COUNTER,
+};
+
+static const char *command_name(uint16_t opcode)
+{
+#define NAME(name, op)                                                                             \
+	case op:                                                                                   \
+		return #name;
+	switch (opcode) {
+		PRM_COMMANDS(NAME)
+	default:
+		return "command";
+	}
+#undef NAME
+}
+
+/* ---- mailboxes ---- */
+
+struct mailbox {
+	uint8_t *in, *out;
+	size_t in_len, out_len;
+	uint16_t opcode;
+};
+
+static void mailbox_free(struct mailbox *m)
+{
+	free(m->in);
+	free(m->out);
+}
+
+/* The specs guarantee the head of both. */
+static int mailbox_read(struct uv_req *req, uint16_t in_attr, uint16_t out_attr, struct mailbox *m)
+{
+	void *in;
+	int ret;
+
+	memset(m, 0, sizeof(*m));
+	ret = uv_in_alloc(req, in_attr, &in, &m->in_len, UV_MAILBOX_MAX);
+	if (ret)
+		return ret;
+	m->in = in;
+	m->out_len = uv_len(req, out_attr);
+	m->out = calloc(1, m->out_len);
+	if (!m->out) {
+		mailbox_free(m);
+		return -ENOMEM;
+	}
+	m->opcode = (uint16_t)PRM_GET(cmd_in, m->in, opcode);
+	PRM_SET(cmd_in, m->in, uid, req->ctx->uid);
+	return 0;
+}
+
+/* Runs it and gives the answer to the program. 0, -EREMOTEIO, or what went wrong in copying. */
+static int mailbox_run(struct uv_req *req, uint16_t out_attr, struct mailbox *m)
+{
+	char why[NM_WHY_MAX] = "";
+	uint8_t status = uv_command_raw(req->ctx->uid, m->in, m->in_len, m->out, m->out_len, why);
+	int ret = uv_out(req, out_attr, m->out, m->out_len);
+
+	if (ret || status == PRM_STATUS_OK)
+		return ret;
+	return uv_refuse(EREMOTEIO,
+			 "DevX %s (0x%x) refused by the NIC: status 0x%x syndrome 0x%x: %s",
+			 command_name(m->opcode), m->opcode, status,
+			 PRM_GET(cmd_out, m->out, syndrome), why);
+}
+
+int uv_devx_other(struct uv_req *req)
+{
+	const uint16_t out_attr = MLX5_IB_ATTR_DEVX_OTHER_CMD_OUT;
+	struct mailbox m;
+	bool known = false;
+	int ret = mailbox_read(req, MLX5_IB_ATTR_DEVX_OTHER_CMD_IN, out_attr, &m);
+
+	if (ret)
+		return ret;
+	for (size_t i = 0; i < sizeof(devx_general) / sizeof(devx_general[0]); i++)
+		known |= devx_general[i] == m.opcode;
+	if (known)
+		ret = mailbox_run(req, out_attr, &m);
+	else
+		ret = uv_refuse(EINVAL,
+				"DevX general command %s (0x%x) is not one that a user may give",
+				command_name(m.opcode), m.opcode);
+	mailbox_free(&m);
+	return ret;
+}
+
+/* ---- objects ---- */
+
+static int create(struct uv_req *req, struct mailbox *m, enum devx_type type)
+{
+	struct uv_devx_obj *obj;
+	int ret;
+
+	obj = uv_obj_new(req->ctx, UV_DEVX_OBJ, sizeof(*obj), NULL, 0);
+	if (!obj)
+		return -ENOMEM;
+	obj->create_opcode = devx_objects[type].create;
+	obj->destroy_opcode = devx_objects[type].destroy;
+	ret = mailbox_run(req, MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_OUT, m);
+	if (PRM_GET(cmd_out, m->out, status) != PRM_STATUS_OK) {
+		uv_obj_free(req->ctx, &obj->obj);
+		return ret;
+	}
+	obj->obj.num = PRM_GET(obj_out, m->out, number);
+	if (!ret)
+		ret = uv_set_handle(req, MLX5_IB_ATTR_DEVX_OBJ_CREATE_HANDLE, obj->obj.handle);
+	if (ret)
+		uv_obj_destroy(req->ctx, &obj->obj);
+	return ret;
+}
+
+int uv_devx_obj_create(struct uv_req *req)
+{
+	struct mailbox m;
+	enum devx_type type = 0;
+	int ret = mailbox_read(req, MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_IN,
+			       MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_OUT, &m);
+
+	if (ret)
+		return ret;
+	while (type < DEVX_TYPES && devx_objects[type].create != m.opcode)
+		type++;
+	if (type < DEVX_TYPES)
+		ret = create(req, &m, type);
+	else
+		ret = uv_refuse(EINVAL, "DevX: %s (0x%x) is not a create command that is emulated",
+				command_name(m.opcode), m.opcode);
+	mailbox_free(&m);
+	return ret;
+}
+
+/* Does the object behind the handle have this type, and does the mailbox name it? */
+static int check_use(const struct uv_obj *obj, const struct mailbox *m, bool modify)
+{
+	const uint32_t number = PRM_GET(obj_in, m->in, number);
+	const struct uv_devx_obj *d = (const struct uv_devx_obj *)obj;
+	enum devx_type type = DEVX_TYPES;
+	bool same;
+
+	for (size_t i = 0; i < sizeof(devx_uses) / sizeof(devx_uses[0]); i++)
+		if (devx_uses[i].opcode == m->opcode && devx_uses[i].modify == modify)
+			type = devx_uses[i].type;
+	if (type == DEVX_TYPES)
+		return uv_refuse(EINVAL, "DevX: %s (0x%x) is not a %s command that is emulated",
+				 command_name(m->opcode), m->opcode, modify ? "modify" : "query");
+	same = obj->kind == UV_DEVX_OBJ ? d->create_opcode == devx_objects[type].create
+	       : type == DEVX_QP	? obj->kind == UV_QP
+	       : type == DEVX_CQ	? obj->kind == UV_CQ
+					: type == DEVX_MKEY && obj->kind == UV_MR;
+	if (!same || obj->num != number)
+		return uv_refuse(EINVAL,
+				 "DevX %s: the mailbox names %s 0x%x, the handle is a %s 0x%x",
+				 command_name(m->opcode), devx_objects[type].name, number,
+				 uv_kind_name(obj->kind), obj->num);
+	return 0;
+}
+
+static int use_obj(struct uv_req *req, uint16_t handle, uint16_t in_attr, uint16_t out_attr,
+		   bool modify)
+{
+	struct mailbox m;
+	int ret = mailbox_read(req, in_attr, out_attr, &m);
+
+	if (ret)
+		return ret;
+	ret = check_use(uv_obj(req, handle), &m, modify);
+	if (!ret)
+		ret = mailbox_run(req, out_attr, &m);
+	mailbox_free(&m);
+	return ret;
+}
+
+int uv_devx_obj_query(struct uv_req *req)
+{
+	return use_obj(req, MLX5_IB_ATTR_DEVX_OBJ_QUERY_HANDLE, MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_IN,
+		       MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_OUT, false);
+}
+
+int uv_devx_obj_modify(struct uv_req *req)
+{
+	return use_obj(req, MLX5_IB_ATTR_DEVX_OBJ_MODIFY_HANDLE,
+		       MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_IN, MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_OUT,
+		       true);
+}
+
+int uv_devx_obj_release(struct uv_ctx *ctx, struct uv_obj *obj)
+{
+	const struct uv_devx_obj *d = (struct uv_devx_obj *)obj;
+	int ret = uv_command_simple(ctx->uid, command_name(d->destroy_opcode), d->destroy_opcode,
+				    obj->num, NULL);
+
+	if (!ret)
+		uv_events_unsubscribe(obj);
+	return ret;
+}
+
+/* ---- umems ---- */
+
+int uv_devx_umem_reg(struct uv_req *req)
+{
+	const uint64_t addr = uv_in_u64(req, MLX5_IB_ATTR_DEVX_UMEM_REG_ADDR, 0);
+	const uint64_t len = uv_in_u64(req, MLX5_IB_ATTR_DEVX_UMEM_REG_LEN, 0);
+	const uint64_t access = uv_in_u64(req, MLX5_IB_ATTR_DEVX_UMEM_REG_ACCESS, 0);
+	const uint64_t known = IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE |
+			       IB_UVERBS_ACCESS_REMOTE_READ;
+	uint8_t out[PRM_obj_out_SIZE] = {0};
+	struct uv_pages pages;
+	struct uv_obj *umem;
+	uint8_t *in, *u;
+	int ret;
+
+	if (access & ~known)
+		return uv_refuse(EINVAL,
+				 "DEVX_UMEM_REG: access 0x%" PRIx64 ", unknown bits 0x%" PRIx64,
+				 access, access & ~known);
+	if (!len || len >> CMD_UMEM_LEN_MAX_LOG)
+		return uv_refuse(EINVAL, "DEVX_UMEM_REG: length 0x%" PRIx64, len);
+	ret = uv_range_check(addr, len, (access & ~(uint64_t)IB_UVERBS_ACCESS_REMOTE_READ) != 0);
+	if (ret)
+		return ret;
+	pages = uv_pages_of(addr, len, addr, 64);
+	umem = uv_obj_new(req->ctx, UV_DEVX_UMEM, sizeof(*umem), NULL, 0);
+	in = calloc(1, PRM_create_umem_in_SIZE + 8 * pages.count);
+	if (!umem || !in) {
+		if (umem)
+			uv_obj_free(req->ctx, umem);
+		free(in);
+		return -ENOMEM;
+	}
+	PRM_SET(cmd_in, in, opcode, PRM_CMD_CREATE_UMEM);
+	PRM_SET(cmd_in, in, uid, req->ctx->uid);
+	u = PRM_PTR(create_umem_in, in, umem);
+	PRM_SET(umem, u, log_page_size, pages.shift - 12u);
+	PRM_SET(umem, u, page_offset, (uint32_t)pages.offset);
+	PRM_SET64(umem, u, num_of_mtt, pages.count);
+	uv_pages_fill(&pages, PRM_PTR(create_umem_in, in, mtt));
+	/* Both present bits: read, and write if asked (PRM, MTT entry). */
+	for (uint64_t i = 0; i < pages.count; i++)
+		PRM_PTR(create_umem_in, in, mtt)
+		[8 * i + 7] |= access & IB_UVERBS_ACCESS_LOCAL_WRITE ? 3 : 1;
+	ret = uv_command(req->ctx->uid, "CREATE_UMEM", in,
+			 PRM_create_umem_in_SIZE + 8 * pages.count, out, sizeof(out));
+	free(in);
+	if (ret) {
+		uv_obj_free(req->ctx, umem);
+		return ret;
+	}
+	umem->num = PRM_GET(obj_out, out, number);
+	ret = uv_out(req, MLX5_IB_ATTR_DEVX_UMEM_REG_OUT_ID, &umem->num, sizeof(umem->num));
+	if (!ret)
+		ret = uv_set_handle(req, MLX5_IB_ATTR_DEVX_UMEM_REG_HANDLE, umem->handle);
+	if (ret)
+		uv_obj_destroy(req->ctx, umem);
+	return ret;
+}
+
+int uv_devx_umem_release(struct uv_ctx *ctx, struct uv_obj *obj)
+{
+	return uv_command_simple(ctx->uid, "DESTROY_UMEM", PRM_CMD_DESTROY_UMEM, obj->num, NULL);
+}
+
+/* ---- EQs, UARs, events ---- */
+
+int uv_devx_query_eqn(struct uv_req *req)
+{
+	uint32_t vector = (uint32_t)uv_in_u64(req, MLX5_IB_ATTR_DEVX_QUERY_EQN_USER_VEC, 0);
+	uint32_t eqn;
+
+	if (vector >= UV_COMP_VECTORS)
+		return uv_refuse(EINVAL, "DEVX_QUERY_EQN: vector %u, the device has %u", vector,
+				 UV_COMP_VECTORS);
+	eqn = uv_eqn(vector);
+	return uv_out(req, MLX5_IB_ATTR_DEVX_QUERY_EQN_DEV_EQN, &eqn, sizeof(eqn));
+}
+
+/* Pages are allocated one by one and their index is the device's, so there is nothing to translate.
+ */
+int uv_devx_query_uar(struct uv_req *req)
+{
+	uint32_t index = (uint32_t)uv_in_u64(req, MLX5_IB_ATTR_DEVX_QUERY_UAR_USER_IDX, 0);
+
+	return uv_out(req, MLX5_IB_ATTR_DEVX_QUERY_UAR_DEV_IDX, &index, sizeof(index));
+}
+
+int uv_devx_event_channel(struct uv_req *req)
+{
+	uint64_t flags = uv_in_u64(req, MLX5_IB_ATTR_DEVX_ASYNC_EVENT_FD_ALLOC_FLAGS, 0);
+	int fd, ret;
+
+	if (flags & ~(uint64_t)MLX5_IB_UAPI_DEVX_CR_EV_CH_FLAGS_OMIT_DATA)
+		return uv_refuse(EINVAL, "DEVX_ASYNC_EVENT_FD_ALLOC: flags 0x%" PRIx64, flags);
+	if (!uv_events_open(req->ctx, UV_EVENTS_DEVX, (uint32_t)flags, &fd))
+		return errno ? -errno : -ENOMEM;
+	ret = uv_set_fd(req, MLX5_IB_ATTR_DEVX_ASYNC_EVENT_FD_ALLOC_HANDLE, fd);
+	if (ret)
+		close(fd);
+	return ret;
+}
+
+int uv_devx_subscribe(struct uv_req *req)
+{
+	int fd = uv_fd(req, MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_FD_HANDLE);
+	struct uv_event_file *file = uv_events_find(req->ctx, UV_EVENTS_DEVX, fd);
+	const struct uv_obj *obj = uv_obj(req, MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_OBJ_HANDLE);
+	const uint16_t list_attr = MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_TYPE_NUM_LIST;
+	uint64_t cookie = uv_in_u64(req, MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_COOKIE, 0);
+	int signal_fd = -1, ret = 0;
+	uint16_t types[64];
+	size_t n = uv_len(req, list_attr) / sizeof(types[0]);
+
+	if (!file)
+		return uv_refuse(
+			EBADF,
+			"DEVX_SUBSCRIBE_EVENT: fd %d is not an event channel of this context", fd);
+	if (uv_has(req, MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_FD_NUM))
+		signal_fd = (int)uv_in_u64(req, MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_FD_NUM, 0);
+	ret = uv_in(req, list_attr, types, n * sizeof(types[0]));
+	for (size_t i = 0; !ret && i < n; i++)
+		ret = uv_events_subscribe(file, types[i], obj, cookie, signal_fd);
+	return ret;
+}

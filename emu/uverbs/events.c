@@ -1,0 +1,563 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * From EQEs to the descriptors that the program reads.
+ *
+ * An event file is a SOCK_SEQPACKET pair: one end is the program's, so read(), poll(), epoll and
+ * O_NONBLOCK need no help; a message is a record. What does not fit into the socket waits in a
+ * backlog, which the watcher thread flushes. The watcher also sees the program close its end.
+ *
+ * libibverbs blocks in a destroy until it has acknowledged as many events as the destroy reports,
+ * no more and no less. So a destroy takes the events of its object back out of the socket and
+ * reports the rest. This needs the program's own end; its number is remembered and checked by
+ * inode, for a duplicate kept here would hide that the program closed it.
+ *
+ * One lock guards all of this. It is taken on the NIC's thread, so nothing is called while it is
+ * held.
+ */
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "emu/uverbs/uv.h"
+
+enum {
+	BUCKETS = 256,
+	RECORD_MAX = 8 + PRM_EQE_SIZE,
+	SOCKET_BYTES = 1 << 20,
+	MAX_FILES_POLLED = 1024
+};
+
+struct record {
+	struct record *next;
+	size_t len;
+	uint8_t data[RECORD_MAX];
+};
+
+struct uv_event_file {
+	struct uv_event_file *next;
+	struct uv_ctx *ctx;
+	enum uv_event_file_kind kind;
+	uint32_t flags; /* enum mlx5_ib_uapi_devx_create_event_channel_flags */
+	int ours;	/* -1: the program has closed its end */
+	int theirs;	/* number at the time of creation */
+	uint64_t dev, ino;
+	struct record *backlog, **backlog_tail;
+};
+
+struct subscription {
+	struct subscription *next;
+	struct uv_event_file *file;
+	const struct uv_obj *obj;
+	uint16_t type;
+	uint64_t cookie;
+	int signal_fd; /* ours; -1: records go to the file */
+};
+
+static pthread_mutex_t event_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct uv_event_file *files;
+static struct subscription *subscriptions;
+static struct uv_event_route *cqs[BUCKETS], *qps[BUCKETS];
+static int wake_fd = -1; /* eventfd: the watcher is to look at the list again */
+
+/* PRM event type -> enum ib_event_type (the ABI's numbers), for events about a QP (PRM, event
+ * types). */
+static const struct {
+	uint8_t prm;
+	uint32_t ib;
+} qp_events[] = {
+	{PRM_EVENT_WQ_CATAS_ERROR, 1},	{PRM_EVENT_WQ_INVAL_REQ_ERROR, 2},
+	{PRM_EVENT_WQ_ACCESS_ERROR, 3}, {PRM_EVENT_COMM_EST, 4},
+	{PRM_EVENT_SQ_DRAINED, 5},	{PRM_EVENT_PATH_MIG, 6},
+	{PRM_EVENT_SRQ_LAST_WQE, 16},
+};
+enum { IB_EVENT_CQ_ERR = 0 };
+
+static void wake(void)
+{
+	const uint64_t one = 1;
+
+	if (wake_fd >= 0)
+		(void)!write(wake_fd, &one, sizeof(one));
+}
+
+/* ---- records ---- */
+
+static bool send_record(struct uv_event_file *f, const void *data, size_t len)
+{
+	return send(f->ours, data, len, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)len ||
+	       errno != EAGAIN;
+}
+
+static bool append_backlog(struct uv_event_file *f, const void *data, size_t len)
+{
+	struct record *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return false;
+	assert(len <= sizeof(r->data));
+	r->len = len;
+	memcpy(r->data, data, len);
+	*f->backlog_tail = r;
+	f->backlog_tail = &r->next;
+	return true;
+}
+
+static bool put(struct uv_event_file *f, const void *data, size_t len)
+{
+	if (f->ours < 0)
+		return false;
+	if (!f->backlog && send_record(f, data, len))
+		return true;
+	if (!append_backlog(f, data, len))
+		return false;
+	wake();
+	return true;
+}
+
+static void flush(struct uv_event_file *f)
+{
+	while (f->backlog && send_record(f, f->backlog->data, f->backlog->len)) {
+		struct record *r = f->backlog;
+
+		f->backlog = r->next;
+		if (!f->backlog)
+			f->backlog_tail = &f->backlog;
+		free(r);
+	}
+}
+
+/* The first 8 bytes of completion and asynchronous records are the user handle of the object. */
+static bool is_about(const void *data, size_t len, uint64_t user_handle)
+{
+	return len >= sizeof(user_handle) && !memcmp(data, &user_handle, sizeof(user_handle));
+}
+
+/* Records of `user_handle` that nobody has read are taken back; returns how many. */
+static uint32_t withdraw(struct uv_event_file *f, uint64_t user_handle)
+{
+	struct record *old = f->backlog;
+	uint8_t data[RECORD_MAX];
+	uint32_t taken = 0;
+	struct stat st;
+	ssize_t n;
+
+	f->backlog = NULL;
+	f->backlog_tail = &f->backlog;
+	if (f->ours >= 0 && !fstat(f->theirs, &st) && st.st_dev == f->dev && st.st_ino == f->ino) {
+		while ((n = recv(f->theirs, data, sizeof(data), MSG_DONTWAIT)) > 0) {
+			if (is_about(data, (size_t)n, user_handle))
+				taken++;
+			else
+				append_backlog(f, data, (size_t)n);
+		}
+	}
+	while (old) {
+		struct record *next = old->next;
+
+		if (is_about(old->data, old->len, user_handle))
+			taken++;
+		else
+			append_backlog(f, old->data, old->len);
+		free(old);
+		old = next;
+	}
+	if (f->ours >= 0)
+		flush(f);
+	return taken;
+}
+
+/* ---- event files ---- */
+
+struct uv_event_file *uv_events_open(struct uv_ctx *ctx, enum uv_event_file_kind kind,
+				     uint32_t flags, int *fd)
+{
+	struct uv_event_file *f = calloc(1, sizeof(*f));
+	const int bytes = SOCKET_BYTES;
+	int pair[2];
+	struct stat st;
+
+	if (!f)
+		return NULL;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
+		free(f);
+		return NULL;
+	}
+	setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+	fstat(pair[1], &st);
+	f->ctx = ctx;
+	f->kind = kind;
+	f->flags = flags;
+	f->ours = pair[0];
+	f->theirs = *fd = pair[1];
+	f->dev = st.st_dev;
+	f->ino = st.st_ino;
+	f->backlog_tail = &f->backlog;
+	pthread_mutex_lock(&event_lock);
+	f->next = files;
+	files = f;
+	pthread_mutex_unlock(&event_lock);
+	wake();
+	return f;
+}
+
+struct uv_event_file *uv_events_find(struct uv_ctx *ctx, enum uv_event_file_kind kind, int fd)
+{
+	struct uv_event_file *f;
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st))
+		return NULL;
+	pthread_mutex_lock(&event_lock);
+	for (f = files; f; f = f->next)
+		if (f->ctx == ctx && f->kind == kind && f->dev == st.st_dev && f->ino == st.st_ino)
+			break;
+	pthread_mutex_unlock(&event_lock);
+	return f;
+}
+
+static void drop_subscriptions(bool (*match)(const struct subscription *s, const void *arg),
+			       const void *arg)
+{
+	struct subscription **p = &subscriptions;
+
+	while (*p) {
+		struct subscription *s = *p;
+
+		if (!match(s, arg)) {
+			p = &s->next;
+			continue;
+		}
+		*p = s->next;
+		if (s->signal_fd >= 0)
+			close(s->signal_fd);
+		free(s);
+	}
+}
+
+static bool subscribed_by_file(const struct subscription *s, const void *file)
+{
+	return s->file == file;
+}
+
+static bool subscribed_to_obj(const struct subscription *s, const void *obj)
+{
+	return s->obj == obj;
+}
+
+static void drop_backlog(struct uv_event_file *f)
+{
+	while (f->backlog) {
+		struct record *r = f->backlog;
+
+		f->backlog = r->next;
+		free(r);
+	}
+	f->backlog_tail = &f->backlog;
+}
+
+/* The program closed its end: nothing can be read any more. Routes may still point here. */
+static void hang_up(struct uv_event_file *f)
+{
+	close(f->ours);
+	f->ours = -1;
+	drop_backlog(f);
+	drop_subscriptions(subscribed_by_file, f);
+}
+
+void uv_events_close_ctx(struct uv_ctx *ctx)
+{
+	struct uv_event_file **p;
+
+	pthread_mutex_lock(&event_lock);
+	p = &files;
+	while (*p) {
+		struct uv_event_file *f = *p;
+
+		if (f->ctx != ctx) {
+			p = &f->next;
+			continue;
+		}
+		*p = f->next;
+		if (f->ours >= 0)
+			hang_up(f);
+		free(f);
+	}
+	pthread_mutex_unlock(&event_lock);
+}
+
+/* ---- routes ---- */
+
+static void add_route(struct uv_event_route **table, struct uv_event_route *route, uint32_t num)
+{
+	pthread_mutex_lock(&event_lock);
+	route->num = num;
+	route->next = table[num % BUCKETS];
+	table[num % BUCKETS] = route;
+	pthread_mutex_unlock(&event_lock);
+}
+
+static struct uv_event_route *find_route(struct uv_event_route *const *table, uint32_t num)
+{
+	struct uv_event_route *r = table[num % BUCKETS];
+
+	while (r && r->num != num)
+		r = r->next;
+	return r;
+}
+
+static void remove_route(struct uv_event_route **table, struct uv_event_route *route,
+			 uint32_t *comp_read, uint32_t *async_read)
+{
+	struct uv_event_route **p;
+
+	*comp_read = *async_read = 0;
+	pthread_mutex_lock(&event_lock);
+	for (p = &table[route->num % BUCKETS]; *p && *p != route; p = &(*p)->next)
+		;
+	if (*p)
+		*p = route->next;
+	if (route->comp)
+		*comp_read = route->comp_sent - withdraw(route->comp, route->user_handle);
+	if (route->async)
+		*async_read = route->async_sent - withdraw(route->async, route->user_handle);
+	pthread_mutex_unlock(&event_lock);
+}
+
+void uv_events_add_cq(struct uv_event_route *route, uint32_t cqn)
+{
+	add_route(cqs, route, cqn);
+}
+
+void uv_events_add_qp(struct uv_event_route *route, uint32_t qpn)
+{
+	add_route(qps, route, qpn);
+}
+
+void uv_events_remove_cq(struct uv_event_route *route, uint32_t *comp_read, uint32_t *async_read)
+{
+	remove_route(cqs, route, comp_read, async_read);
+}
+
+void uv_events_remove_qp(struct uv_event_route *route, uint32_t *async_read)
+{
+	uint32_t none;
+
+	remove_route(qps, route, &none, async_read);
+}
+
+int uv_events_subscribe(struct uv_event_file *file, uint16_t type, const struct uv_obj *obj,
+			uint64_t cookie, int signal_fd)
+{
+	struct subscription *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return -ENOMEM;
+	s->file = file;
+	s->type = type;
+	s->obj = obj;
+	s->cookie = cookie;
+	s->signal_fd = signal_fd < 0 ? -1 : fcntl(signal_fd, F_DUPFD_CLOEXEC, 0);
+	if (signal_fd >= 0 && s->signal_fd < 0) {
+		free(s);
+		return -EBADF;
+	}
+	pthread_mutex_lock(&event_lock);
+	s->next = subscriptions;
+	subscriptions = s;
+	pthread_mutex_unlock(&event_lock);
+	return 0;
+}
+
+void uv_events_unsubscribe(const struct uv_obj *obj)
+{
+	pthread_mutex_lock(&event_lock);
+	drop_subscriptions(subscribed_to_obj, obj);
+	pthread_mutex_unlock(&event_lock);
+}
+
+/* ---- an EQE ---- */
+
+static void put_async(struct uv_event_route *route, uint32_t ib_event)
+{
+	const struct ib_uverbs_async_event_desc desc = {.element = route->user_handle,
+							.event_type = ib_event};
+
+	if (route->async && put(route->async, &desc, sizeof(desc)))
+		route->async_sent++;
+}
+
+static void completion(uint32_t cqn)
+{
+	struct uv_event_route *route = find_route(cqs, cqn);
+	struct ib_uverbs_comp_event_desc desc;
+
+	if (!route || !route->comp)
+		return;
+	desc.cq_handle = route->user_handle;
+	if (put(route->comp, &desc, sizeof(desc)))
+		route->comp_sent++;
+}
+
+static void asynchronous(uint8_t type, const uint8_t *eqe)
+{
+	struct uv_event_route *route;
+
+	if (type == PRM_EVENT_CQ_ERROR) {
+		route = find_route(cqs, PRM_GET(eqe, eqe, cq_err_cqn));
+		if (route)
+			put_async(route, IB_EVENT_CQ_ERR);
+		return;
+	}
+	for (size_t i = 0; i < sizeof(qp_events) / sizeof(qp_events[0]); i++) {
+		if (qp_events[i].prm != type)
+			continue;
+		route = find_route(qps, PRM_GET(eqe, eqe, number));
+		if (route)
+			put_async(route, qp_events[i].ib);
+	}
+}
+
+static void devx(uint8_t type, uint32_t num, const uint8_t *eqe)
+{
+	const uint64_t one = 1;
+	uint8_t record[RECORD_MAX];
+
+	for (struct subscription *s = subscriptions; s; s = s->next) {
+		if (s->type != type || (s->obj && s->obj->num != num))
+			continue;
+		if (s->signal_fd >= 0) {
+			(void)!write(s->signal_fd, &one, sizeof(one));
+			continue;
+		}
+		memcpy(record, &s->cookie, sizeof(s->cookie));
+		memcpy(record + sizeof(s->cookie), eqe, PRM_EQE_SIZE);
+		put(s->file, record,
+		    s->file->flags & MLX5_IB_UAPI_DEVX_CR_EV_CH_FLAGS_OMIT_DATA ? sizeof(s->cookie)
+										: sizeof(record));
+	}
+}
+
+void uv_events_eqe(void *arg, uint32_t eqn, uint32_t intr, const uint8_t *eqe)
+{
+	uint8_t type = (uint8_t)PRM_GET(eqe, eqe, type);
+
+	(void)arg;
+	(void)eqn;
+	(void)intr;
+	pthread_mutex_lock(&event_lock);
+	if (type == PRM_EVENT_COMP)
+		completion(PRM_GET(eqe, eqe, number));
+	else
+		asynchronous(type, eqe);
+	devx(type,
+	     type == PRM_EVENT_CQ_ERROR ? PRM_GET(eqe, eqe, cq_err_cqn) : PRM_GET(eqe, eqe, number),
+	     eqe);
+	pthread_mutex_unlock(&event_lock);
+}
+
+/* ---- the watcher ---- */
+
+/* Fills the poll set; returns its size. Only this thread frees files, so the pointers stay good. */
+static nfds_t collect(struct pollfd *set, struct uv_event_file **of)
+{
+	nfds_t n = 1;
+
+	set[0] = (struct pollfd){.fd = wake_fd, .events = POLLIN};
+	pthread_mutex_lock(&event_lock);
+	for (struct uv_event_file *f = files; f && n < MAX_FILES_POLLED; f = f->next) {
+		if (f->ours < 0)
+			continue;
+		of[n] = f;
+		set[n++] = (struct pollfd){.fd = f->ours, .events = f->backlog ? POLLOUT : 0};
+	}
+	pthread_mutex_unlock(&event_lock);
+	return n;
+}
+
+/* Returns the context that ends with this file, if it does. */
+static struct uv_ctx *look_at(struct uv_event_file *f, short revents)
+{
+	struct uv_ctx *ends = NULL;
+
+	pthread_mutex_lock(&event_lock);
+	if (revents & (POLLHUP | POLLERR)) {
+		hang_up(f);
+		if (f->kind == UV_EVENTS_ASYNC && f->ctx->async == f)
+			ends = f->ctx;
+	} else if (revents & POLLOUT) {
+		flush(f);
+	}
+	pthread_mutex_unlock(&event_lock);
+	return ends;
+}
+
+static void *watch(void *arg)
+{
+	static struct pollfd set[MAX_FILES_POLLED];
+	static struct uv_event_file *of[MAX_FILES_POLLED];
+	uint64_t drain;
+
+	(void)arg;
+	for (;;) {
+		nfds_t n = collect(set, of);
+		struct uv_ctx *ends = NULL;
+
+		if (poll(set, n, -1) < 0)
+			continue;
+		if (set[0].revents & POLLIN)
+			(void)!read(wake_fd, &drain, sizeof(drain));
+		/* A context that ends takes its other files with it: then the set is stale. */
+		for (nfds_t i = 1; i < n && !ends; i++)
+			if (set[i].revents)
+				ends = look_at(of[i], set[i].revents);
+		if (ends)
+			uv_ctx_destroy(ends);
+	}
+	return NULL;
+}
+
+int uv_events_start(void)
+{
+	sigset_t all, before;
+	pthread_t thread;
+	int ret;
+
+	if (wake_fd >= 0)
+		return 0;
+	wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (wake_fd < 0)
+		return -errno;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	ret = pthread_create(&thread, NULL, watch, NULL);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (ret) {
+		close(wake_fd);
+		wake_fd = -1;
+		return -ret;
+	}
+	pthread_detach(thread);
+	pthread_setname_np(thread, "gdakit-events");
+	return 0;
+}
+
+void uv_events_abandon(void)
+{
+	pthread_mutex_init(&event_lock, NULL);
+	for (struct uv_event_file *f = files; f; f = f->next)
+		if (f->ours >= 0)
+			close(f->ours);
+	files = NULL;
+	subscriptions = NULL;
+	memset(cqs, 0, sizeof(cqs));
+	memset(qps, 0, sizeof(qps));
+	if (wake_fd >= 0)
+		close(wake_fd);
+	wake_fd = -1;
+}

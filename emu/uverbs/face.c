@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * The NIC of this process: brought up at the first GET_CONTEXT, as a driver would at probe time,
+ * and left alone by the child of a fork. Everything that is the driver's own (uid 0) is here.
+ */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "emu/space/space.h"
+#include "emu/uverbs/face.h"
+
+enum { EQ_LOG_SIZE = 8, EQ_BYTES = PRM_EQE_SIZE << EQ_LOG_SIZE };
+
+static struct {
+	struct world *world;
+	struct world_nic *nic;
+	uint8_t *uar_base; /* UV_UAR_PAGES pages, each replaced by a context's page when it is given
+			      out */
+	struct uv_identity id;
+	bool ethernet;
+	uint32_t uar;
+	uint32_t eqn[UV_COMP_VECTORS + 1]; /* the last one takes asynchronous events */
+	uint8_t cap[UV_CAPS][PRM_cmd_hca_cap_SIZE];
+	bool cap_known[UV_CAPS];
+} nic;
+
+static const enum prm_cap_type cap_types[UV_CAPS] = {
+	[UV_CAP_GENERAL] = PRM_CAP_GENERAL,
+	[UV_CAP_ATOMIC] = PRM_CAP_ATOMIC,
+	[UV_CAP_ROCE] = PRM_CAP_ROCE,
+	[UV_CAP_GENERAL_2] = PRM_CAP_GENERAL_2,
+};
+
+/* ---- saying why ---- */
+
+bool uv_verbose(void)
+{
+	const char *v = getenv(UV_ENV_VERBOSE);
+
+	return v && *v && strcmp(v, "0") != 0;
+}
+
+/* One write() a line, so that lines of several processes do not mix. */
+static void say(const char *fmt, va_list ap)
+{
+	char line[1024] = "gdakit: ";
+	size_t n = strlen(line);
+	int len;
+
+	len = vsnprintf(line + n, sizeof(line) - n - 1, fmt, ap);
+	if (len < 0)
+		return;
+	n += (size_t)len < sizeof(line) - n - 1 ? (size_t)len : sizeof(line) - n - 2;
+	line[n++] = '\n';
+	(void)!write(STDERR_FILENO, line, n);
+}
+
+void uv_say(const char *fmt, ...)
+{
+	int saved = errno;
+	va_list ap;
+
+	if (!uv_verbose())
+		return;
+	va_start(ap, fmt);
+	say(fmt, ap);
+	va_end(ap);
+	errno = saved;
+}
+
+int uv_refuse(int err, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (uv_verbose()) {
+		va_start(ap, fmt);
+		say(fmt, ap);
+		va_end(ap);
+	}
+	return -err;
+}
+
+/* ---- commands ---- */
+
+uint8_t uv_command_raw(uint16_t uid, const void *in, size_t in_len, void *out, size_t out_len,
+		       char *why)
+{
+	const struct nm_cmd_ctx ctx = {.uid = uid, .space = space_host()};
+
+	return world_command(nic.nic, &ctx, in, in_len, out, out_len, why);
+}
+
+/* Status byte -> errno, as drivers translate it (PRM, command interface, table of statuses). */
+static int errno_of_status(uint8_t status)
+{
+	static const struct {
+		uint8_t status;
+		int err;
+	} table[] = {
+		{PRM_STATUS_INT_ERR, EIO},	    {PRM_STATUS_BAD_OP, EINVAL},
+		{PRM_STATUS_BAD_PARAM, EINVAL},	    {PRM_STATUS_BAD_SYS_STATE, EIO},
+		{PRM_STATUS_BAD_RES, EINVAL},	    {PRM_STATUS_RES_BUSY, EBUSY},
+		{PRM_STATUS_LIM_ERR, ENOMEM},	    {PRM_STATUS_BAD_RES_STATE, EINVAL},
+		{PRM_STATUS_IX_ERR, EINVAL},	    {PRM_STATUS_NO_RES_ERR, EAGAIN},
+		{PRM_STATUS_BAD_QP_STATE, EINVAL},  {PRM_STATUS_BAD_PKT, EINVAL},
+		{PRM_STATUS_BAD_SIZE_OUTS, EINVAL},
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		if (table[i].status == status)
+			return table[i].err;
+	return EIO;
+}
+
+int uv_command(uint16_t uid, const char *what, const void *in, size_t in_len, void *out,
+	       size_t out_len)
+{
+	char why[NM_WHY_MAX] = "";
+	uint8_t status = uv_command_raw(uid, in, in_len, out, out_len, why);
+
+	if (status == PRM_STATUS_OK)
+		return 0;
+	return uv_refuse(errno_of_status(status),
+			 "%s refused by the NIC: status 0x%x syndrome 0x%x: %s", what, status,
+			 PRM_GET(cmd_out, out, syndrome), why);
+}
+
+int uv_command_simple(uint16_t uid, const char *what, uint16_t opcode, uint32_t number,
+		      uint32_t *result)
+{
+	uint8_t in[PRM_obj_in_SIZE] = {0}, out[PRM_obj_out_SIZE] = {0};
+	int ret;
+
+	PRM_SET(cmd_in, in, opcode, opcode);
+	PRM_SET(cmd_in, in, uid, uid);
+	PRM_SET(obj_in, in, number, number);
+	ret = uv_command(uid, what, in, sizeof(in), out, sizeof(out));
+	if (!ret && result)
+		*result = PRM_GET(obj_out, out, number);
+	return ret;
+}
+
+/* ---- bringing the NIC up ---- */
+
+static int query_cap(enum uv_cap which)
+{
+	uint8_t in[PRM_cmd_in_SIZE] = {0};
+	uint8_t *out = calloc(1, PRM_query_hca_cap_out_SIZE);
+	uint8_t status;
+
+	if (!out)
+		return -ENOMEM;
+	PRM_SET(cmd_in, in, opcode, PRM_CMD_QUERY_HCA_CAP);
+	PRM_SET(cmd_in, in, op_mod, (uint32_t)cap_types[which] << 1 | 1);
+	status = uv_command_raw(0, in, sizeof(in), out, PRM_query_hca_cap_out_SIZE, NULL);
+	if (status == PRM_STATUS_OK) {
+		memcpy(nic.cap[which], PRM_PTR(query_hca_cap_out, out, capability),
+		       sizeof(nic.cap[which]));
+		nic.cap_known[which] = true;
+	}
+	free(out);
+	return 0;
+}
+
+/*
+ * The driver reads EQEs from the callback, so the rings are there only for the NIC to write, and
+ * overrun is ignored. They live as long as the process.
+ */
+static int create_eq(uint32_t intr, uint64_t mask, uint32_t *eqn)
+{
+	uint8_t in[PRM_create_eq_in_SIZE + 8 * (EQ_BYTES >> 12)] = {0},
+							    out[PRM_create_eq_out_SIZE] = {0};
+	uint8_t *eqc = PRM_PTR(create_eq_in, in, eq_context);
+	struct uv_pages pages;
+	uint8_t *ring;
+	int ret;
+
+	ring = mmap(NULL, EQ_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (ring == MAP_FAILED)
+		return -errno;
+	for (size_t i = 0; i < EQ_BYTES; i += PRM_EQE_SIZE)
+		ring[i + PRM_EQE_SIZE - 1] = 1; /* owner: software, before the first lap */
+	pages = uv_pages_of((uintptr_t)ring, EQ_BYTES, (uintptr_t)ring, 6);
+	PRM_SET(cmd_in, in, opcode, PRM_CMD_CREATE_EQ);
+	PRM_SET(eqc, eqc, oi, 1);
+	PRM_SET(eqc, eqc, st, PRM_CQ_ST_ALWAYS_ARMED);
+	PRM_SET(eqc, eqc, log_eq_size, EQ_LOG_SIZE);
+	PRM_SET(eqc, eqc, uar_page, nic.uar);
+	PRM_SET(eqc, eqc, intr, intr);
+	PRM_SET(eqc, eqc, log_page_size, pages.shift - 12u);
+	PRM_SET(eqc, eqc, page_offset, (uint32_t)(pages.offset >> (pages.shift - 6)));
+	PRM_SET64(create_eq_in, in, event_bitmask, mask);
+	uv_pages_fill(&pages, PRM_PTR(create_eq_in, in, pas));
+	ret = uv_command(0, "CREATE_EQ", in, PRM_create_eq_in_SIZE + 8 * pages.count, out,
+			 sizeof(out));
+	if (ret) {
+		munmap(ring, EQ_BYTES);
+		return ret;
+	}
+	*eqn = PRM_GET(create_eq_out, out, eqn);
+	return 0;
+}
+
+static int create_eqs(void)
+{
+	const uint64_t async =
+		UINT64_C(1) << PRM_EVENT_COMM_EST | UINT64_C(1) << PRM_EVENT_SQ_DRAINED |
+		UINT64_C(1) << PRM_EVENT_CQ_ERROR | UINT64_C(1) << PRM_EVENT_WQ_CATAS_ERROR |
+		UINT64_C(1) << PRM_EVENT_PORT_CHANGE | UINT64_C(1) << PRM_EVENT_WQ_INVAL_REQ_ERROR |
+		UINT64_C(1) << PRM_EVENT_WQ_ACCESS_ERROR |
+		UINT64_C(1) << PRM_EVENT_SRQ_CATAS_ERROR | UINT64_C(1) << PRM_EVENT_SRQ_LAST_WQE |
+		UINT64_C(1) << PRM_EVENT_SRQ_RQ_LIMIT;
+	int ret = 0;
+
+	for (uint32_t i = 0; !ret && i <= UV_COMP_VECTORS; i++)
+		ret = create_eq(i, i == UV_COMP_VECTORS ? async : 0, &nic.eqn[i]);
+	return ret;
+}
+
+/* The GID cache of a kernel tells the NIC each address of the port. */
+static int set_roce_address(const uint8_t gid[16])
+{
+	uint8_t in[PRM_roce_address_in_SIZE] = {0}, out[PRM_cmd_out_SIZE] = {0};
+	uint8_t *addr = PRM_PTR(roce_address_in, in, roce_address);
+	const uint8_t *mac = nic.id.mac;
+
+	PRM_SET(cmd_in, in, opcode, PRM_CMD_SET_ROCE_ADDRESS);
+	PRM_SET(roce_address_in, in, roce_address_index, 0);
+	memcpy(PRM_PTR(roce_addr, addr, source_l3_address), gid, 16);
+	PRM_SET(roce_addr, addr, source_mac_47_32, (uint32_t)(mac[0] << 8 | mac[1]));
+	PRM_SET(roce_addr, addr, source_mac_31_0, prm_load32(mac + 2));
+	PRM_SET(roce_addr, addr, roce_l3_type, 0); /* IPv4 */
+	PRM_SET(roce_addr, addr, roce_version, 2);
+	return uv_command(0, "SET_ROCE_ADDRESS", in, sizeof(in), out, sizeof(out));
+}
+
+static int start_nic(void)
+{
+	const char *host = getenv(UV_ENV_HOST), *layer = getenv(UV_ENV_LINK_LAYER),
+		   *wire = getenv(UV_ENV_WIRE);
+	struct world_config wc = {.wire = WORLD_WIRE_UDP, .verbose = uv_verbose(), .host = host};
+	struct nm_config nc = {.name = UV_DEV_NAME, .device_id = UV_PCI_DEVICE_ID, .port_mtu = 5};
+	const char *why = "";
+
+	if (wire && !strcmp(wire, "local"))
+		wc.wire = WORLD_WIRE_LOCAL;
+	if (host ? !uv_identity_parse(&nic.id, host) : wc.wire != WORLD_WIRE_LOCAL)
+		return uv_refuse(
+			ENODEV,
+			UV_ENV_HOST
+			" is '%s', expected 127.a.b: was the program started by `gdakit run`?",
+			host ? host : "");
+	if (!host)
+		uv_identity_of_block(&nic.id, UV_BLOCK_A_FIRST, 0);
+	nic.ethernet = !layer || strcmp(layer, "infiniband") != 0;
+	nic.world = world_create(&wc, &why);
+	if (!nic.world)
+		return uv_refuse(errno ? errno : EIO, "the NIC's world does not start: %s",
+				 why ? why : "");
+	nc.node_guid = nic.id.node_guid;
+	memcpy(nc.mac, nic.id.mac, sizeof(nc.mac));
+	nc.lid = nic.id.lid;
+	nc.link_is_ethernet = nic.ethernet;
+	nc.uar_base = nic.uar_base;
+	nc.uar_pages = UV_UAR_PAGES;
+	nc.seed = (uint32_t)getpid();
+	nic.nic = world_add_nic(nic.world, &nc, uv_events_eqe, NULL, &why);
+	if (!nic.nic)
+		return uv_refuse(errno ? errno : EIO, "no NIC in this process: %s", why ? why : "");
+	world_nic_gid(nic.nic, nic.id.gid);
+	return 0;
+}
+
+int uv_nic_start(void)
+{
+	int ret;
+
+	if (nic.nic)
+		return 0;
+	if (!nic.uar_base) {
+		void *p = mmap(NULL, (size_t)UV_UAR_PAGES * PRM_UAR_PAGE_SIZE,
+			       PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+		if (p == MAP_FAILED)
+			return -errno;
+		nic.uar_base = p;
+	}
+	ret = start_nic();
+	for (enum uv_cap cap = 0; !ret && cap < UV_CAPS; cap++)
+		ret = query_cap(cap);
+	if (!ret && !nic.cap_known[UV_CAP_GENERAL])
+		ret = uv_refuse(EIO, "the NIC does not answer QUERY_HCA_CAP");
+	if (!ret)
+		ret = uv_command_simple(0, "ALLOC_UAR", PRM_CMD_ALLOC_UAR, 0, &nic.uar);
+	if (!ret)
+		ret = create_eqs();
+	if (!ret && nic.ethernet)
+		ret = set_roce_address(nic.id.gid);
+	if (!ret)
+		ret = uv_events_start();
+	if (ret && nic.world) {
+		world_destroy(nic.world);
+		nic.world = NULL;
+		nic.nic = NULL;
+	}
+	return ret;
+}
+
+void uv_nic_abandon(void)
+{
+	struct world *w = nic.world;
+
+	/* The UAR pages may be shared with the parent's NIC: the child gets new ones. */
+	memset(&nic, 0, sizeof(nic));
+	if (w)
+		world_abandon(w);
+}
+
+/* ---- what the rest of the face asks ---- */
+
+const void *uv_cap(enum uv_cap which)
+{
+	assert(which < UV_CAPS);
+	return nic.cap[which]; /* all zero if the NIC does not have it */
+}
+
+uint32_t uv_eqn(uint32_t comp_vector)
+{
+	assert(comp_vector < UV_COMP_VECTORS);
+	return nic.eqn[comp_vector];
+}
+
+const struct uv_identity *uv_identity(void)
+{
+	return &nic.id;
+}
+
+bool uv_link_is_ethernet(void)
+{
+	return nic.ethernet;
+}
+
+uint32_t uv_kernel_uar(void)
+{
+	return nic.uar;
+}
+
+int uv_uar_bind(int fd, uint32_t uar_page, uint32_t slot)
+{
+	void *at = nic.uar_base + (size_t)uar_page * PRM_UAR_PAGE_SIZE;
+
+	if (uar_page >= UV_UAR_PAGES)
+		return uv_refuse(EIO, "UAR page %u of the NIC, expected below %u", uar_page,
+				 UV_UAR_PAGES);
+	if (mmap(at, PRM_UAR_PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
+		 (off_t)slot * PRM_UAR_PAGE_SIZE) == MAP_FAILED)
+		return -errno;
+	memset(at, 0, PRM_UAR_PAGE_SIZE); /* a page of the file may have been used before */
+	return 0;
+}

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/* Protection domains, memory regions, address handles. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu/uverbs/uv.h"
+
+enum { PAGE_OFFSET_MASK = 0xfff, MKEY_ANY_QPN = 0xffffff };
+
+/* flags of REREG_MR (ABI: enum ib_mr_rereg_flags) */
+enum { REREG_TRANSLATION = 1, REREG_PD = 2, REREG_ACCESS = 4 };
+
+static struct uv_obj *find(struct uv_ctx *ctx, uint32_t handle, enum uv_kind kind)
+{
+	struct uv_obj *obj = uv_obj_find(ctx, handle);
+
+	if (obj && obj->kind == kind)
+		return obj;
+	uv_say("handle %u is not a %s of this context", handle, uv_kind_name(kind));
+	return NULL;
+}
+
+/* ---- PD ---- */
+
+int uv_w_alloc_pd(struct uv_req *req, const void *core_in, void *core_out)
+{
+	struct ib_uverbs_alloc_pd_resp *out = core_out;
+	struct mlx5_ib_alloc_pd_resp drv = {0};
+	struct uv_ctx *ctx = req->ctx;
+	struct uv_obj *pd;
+	int ret;
+
+	(void)core_in;
+	pd = uv_obj_new(ctx, UV_PD, sizeof(*pd), NULL, 0);
+	if (!pd)
+		return -ENOMEM;
+	ret = uv_command_simple(ctx->uid, "ALLOC_PD", PRM_CMD_ALLOC_PD, 0, &pd->num);
+	if (ret) {
+		uv_obj_free(ctx, pd);
+		return ret;
+	}
+	drv.pdn = pd->num;
+	out->pd_handle = pd->handle;
+	ret = uv_out(req, UVERBS_ATTR_UHW_OUT, &drv, sizeof(drv));
+	if (ret)
+		uv_obj_destroy(ctx, pd);
+	return ret;
+}
+
+int uv_pd_destroy(struct uv_ctx *ctx, struct uv_obj *obj)
+{
+	return uv_command_simple(ctx->uid, "DEALLOC_PD", PRM_CMD_DEALLOC_PD, obj->num, NULL);
+}
+
+int uv_pd_query(struct uv_req *req)
+{
+	const struct uv_obj *pd = uv_obj(req, MLX5_IB_ATTR_QUERY_PD_HANDLE);
+
+	return uv_out(req, MLX5_IB_ATTR_QUERY_PD_RESP_PDN, &pd->num, sizeof(pd->num));
+}
+
+/* ---- MR ---- */
+
+static int check_access(uint32_t access)
+{
+	const uint32_t known = IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE |
+			       IB_UVERBS_ACCESS_REMOTE_READ | IB_UVERBS_ACCESS_REMOTE_ATOMIC |
+			       IB_UVERBS_ACCESS_OPTIONAL_RANGE | IB_UVERBS_ACCESS_HUGETLB;
+
+	if (access & (IB_UVERBS_ACCESS_ON_DEMAND | IB_UVERBS_ACCESS_MW_BIND))
+		return uv_refuse(
+			EOPNOTSUPP,
+			"REG_MR: access 0x%x: on-demand paging and memory windows are not emulated",
+			access);
+	if (access & ~known)
+		return uv_refuse(EINVAL, "REG_MR: access 0x%x, unknown bits 0x%x", access,
+				 access & ~known);
+	/* IBTA 10.6.6: who may write from afar may write locally. */
+	if ((access & (IB_UVERBS_ACCESS_REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_ATOMIC)) &&
+	    !(access & IB_UVERBS_ACCESS_LOCAL_WRITE))
+		return uv_refuse(
+			EINVAL,
+			"REG_MR: access 0x%x has remote write or atomic without local write",
+			access);
+	return 0;
+}
+
+static int check_range(const struct uv_mr *mr)
+{
+	const uint32_t writes = IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE |
+				IB_UVERBS_ACCESS_REMOTE_ATOMIC;
+
+	if (!mr->length)
+		return uv_refuse(EINVAL, "REG_MR: length 0");
+	if ((mr->start ^ mr->iova) & PAGE_OFFSET_MASK)
+		return uv_refuse(EINVAL,
+				 "REG_MR: address 0x%" PRIx64 " and iova 0x%" PRIx64
+				 " differ in their page offset",
+				 mr->start, mr->iova);
+	if (mr->iova + mr->length - 1 < mr->iova)
+		return uv_refuse(EINVAL, "REG_MR: iova 0x%" PRIx64 " length 0x%" PRIx64 " wraps",
+				 mr->iova, mr->length);
+	return uv_range_check(mr->start, mr->length, (mr->access & writes) != 0);
+}
+
+static void fill_mkc(const struct uv_mr *mr, const struct uv_pages *pages, uint32_t pdn,
+		     uint8_t *mkc)
+{
+	PRM_SET(mkc, mkc, access_mode_1_0, PRM_MKC_MODE_MTT);
+	PRM_SET(mkc, mkc, lr, 1);
+	PRM_SET(mkc, mkc, lw, !!(mr->access & IB_UVERBS_ACCESS_LOCAL_WRITE));
+	PRM_SET(mkc, mkc, rr, !!(mr->access & IB_UVERBS_ACCESS_REMOTE_READ));
+	PRM_SET(mkc, mkc, rw, !!(mr->access & IB_UVERBS_ACCESS_REMOTE_WRITE));
+	PRM_SET(mkc, mkc, a, !!(mr->access & IB_UVERBS_ACCESS_REMOTE_ATOMIC));
+	PRM_SET(mkc, mkc, relaxed_ordering_write,
+		!!(mr->access & IB_UVERBS_ACCESS_RELAXED_ORDERING));
+	PRM_SET(mkc, mkc, relaxed_ordering_read,
+		!!(mr->access & IB_UVERBS_ACCESS_RELAXED_ORDERING));
+	PRM_SET(mkc, mkc, qpn, MKEY_ANY_QPN);
+	PRM_SET(mkc, mkc, mkey_7_0, mr->tag);
+	PRM_SET(mkc, mkc, pd, pdn);
+	PRM_SET64(mkc, mkc, start_addr, mr->iova);
+	PRM_SET64(mkc, mkc, len, mr->length);
+	PRM_SET(mkc, mkc, log_page_size, pages->shift);
+	PRM_SET(mkc, mkc, translations_octword_size, (uint32_t)((pages->count + 1) / 2));
+}
+
+/* CREATE_MKEY for what *mr says; sets num and key. */
+static int create_mkey(struct uv_ctx *ctx, struct uv_mr *mr, uint32_t pdn)
+{
+	const struct uv_pages pages = uv_pages_of(mr->start, mr->length, mr->iova, 64);
+	size_t len = PRM_create_mkey_in_SIZE + ((8 * pages.count + 15) & ~UINT64_C(15));
+	uint8_t out[PRM_create_mkey_out_SIZE] = {0};
+	uint8_t *in;
+	int ret;
+
+	in = calloc(1, len);
+	if (!in)
+		return -ENOMEM;
+	PRM_SET(cmd_in, in, opcode, PRM_CMD_CREATE_MKEY);
+	PRM_SET(cmd_in, in, uid, ctx->uid);
+	fill_mkc(mr, &pages, pdn, PRM_PTR(create_mkey_in, in, mkc));
+	PRM_SET(create_mkey_in, in, translations_octword_actual_size,
+		(uint32_t)((pages.count + 1) / 2));
+	uv_pages_fill(&pages, PRM_PTR(create_mkey_in, in, klm_pas_mtt));
+	ret = uv_command(ctx->uid, "CREATE_MKEY", in, len, out, sizeof(out));
+	free(in);
+	if (ret)
+		return ret;
+	mr->obj.num = PRM_GET(create_mkey_out, out, mkey_index);
+	mr->key = mr->obj.num << 8 | mr->tag;
+	return 0;
+}
+
+/* A tag that changes: a stale key whose index lives again must miss. Guarded by nothing: any value
+ * will do. */
+static uint8_t next_tag(void)
+{
+	static uint32_t tag;
+
+	return (uint8_t)__atomic_add_fetch(&tag, 1, __ATOMIC_RELAXED);
+}
+
+int uv_w_reg_mr(struct uv_req *req, const void *core_in, void *core_out)
+{
+	const struct ib_uverbs_reg_mr *in = core_in;
+	struct ib_uverbs_reg_mr_resp *out = core_out;
+	struct uv_obj *pd = find(req->ctx, in->pd_handle, UV_PD);
+	struct uv_mr *mr;
+	int ret;
+
+	if (!pd)
+		return -EINVAL;
+	mr = uv_obj_new(req->ctx, UV_MR, sizeof(*mr), &pd, 1);
+	if (!mr)
+		return -ENOMEM;
+	mr->start = in->start;
+	mr->length = in->length;
+	mr->iova = in->hca_va;
+	mr->access = in->access_flags;
+	mr->tag = next_tag();
+	ret = check_access(mr->access);
+	if (!ret)
+		ret = check_range(mr);
+	if (!ret)
+		ret = create_mkey(req->ctx, mr, pd->num);
+	if (ret) {
+		uv_obj_free(req->ctx, &mr->obj);
+		return ret;
+	}
+	out->mr_handle = mr->obj.handle;
+	out->lkey = out->rkey = mr->key;
+	return 0;
+}
+
+int uv_mr_destroy(struct uv_ctx *ctx, struct uv_obj *obj)
+{
+	return uv_command_simple(ctx->uid, "DESTROY_MKEY", PRM_CMD_DESTROY_MKEY, obj->num, NULL);
+}
+
+/* A new mkey takes the place of the old one: both keys change, which the verb allows. */
+int uv_w_rereg_mr(struct uv_req *req, const void *core_in, void *core_out)
+{
+	const struct ib_uverbs_rereg_mr *in = core_in;
+	struct ib_uverbs_rereg_mr_resp *out = core_out;
+	struct uv_mr *mr = (struct uv_mr *)find(req->ctx, in->mr_handle, UV_MR);
+	struct uv_mr want;
+	struct uv_obj *pd;
+	int ret;
+
+	if (!mr)
+		return -EINVAL;
+	if (!in->flags || (in->flags & ~(uint32_t)(REREG_TRANSLATION | REREG_PD | REREG_ACCESS)))
+		return uv_refuse(EINVAL, "REREG_MR: flags 0x%x", in->flags);
+	want = *mr;
+	pd = in->flags & REREG_PD ? find(req->ctx, in->pd_handle, UV_PD) : mr->obj.uses[0];
+	if (!pd)
+		return -EINVAL;
+	if (in->flags & REREG_ACCESS)
+		want.access = in->access_flags;
+	if (in->flags & REREG_TRANSLATION) {
+		want.start = in->start;
+		want.length = in->length;
+		want.iova = in->hca_va;
+	}
+	want.tag = next_tag();
+	ret = check_access(want.access);
+	if (!ret)
+		ret = check_range(&want);
+	if (!ret)
+		ret = create_mkey(req->ctx, &want, pd->num);
+	if (ret)
+		return ret;
+	ret = uv_mr_destroy(req->ctx, &mr->obj);
+	if (ret) {
+		uv_mr_destroy(req->ctx, &want.obj);
+		return ret;
+	}
+	mr->obj.uses[0]->users--;
+	pd->users++;
+	*mr = want;
+	mr->obj.uses[0] = pd;
+	out->lkey = out->rkey = mr->key;
+	return 0;
+}
+
+int uv_mr_query(struct uv_req *req)
+{
+	const struct uv_mr *mr = (struct uv_mr *)uv_obj(req, UVERBS_ATTR_QUERY_MR_HANDLE);
+	int ret;
+
+	ret = uv_out(req, UVERBS_ATTR_QUERY_MR_RESP_LKEY, &mr->key, sizeof(mr->key));
+	if (!ret)
+		ret = uv_out(req, UVERBS_ATTR_QUERY_MR_RESP_RKEY, &mr->key, sizeof(mr->key));
+	if (!ret)
+		ret = uv_out(req, UVERBS_ATTR_QUERY_MR_RESP_LENGTH, &mr->length,
+			     sizeof(mr->length));
+	return ret ? ret : uv_out(req, UVERBS_ATTR_QUERY_MR_RESP_IOVA, &mr->iova, sizeof(mr->iova));
+}
+
+/* ---- AH: the NIC knows nothing of it; the library wants the MAC of the destination ---- */
+
+int uv_w_create_ah(struct uv_req *req, const void *core_in, void *core_out)
+{
+	const struct ib_uverbs_create_ah *in = core_in;
+	struct ib_uverbs_create_ah_resp *out = core_out;
+	struct mlx5_ib_create_ah_resp drv = {.response_length = sizeof(drv)};
+	struct uv_obj *pd = find(req->ctx, in->pd_handle, UV_PD), *ah;
+	int ret;
+
+	if (!pd)
+		return -EINVAL;
+	if (in->attr.port_num != UV_PORT)
+		return uv_refuse(EINVAL, "CREATE_AH: port %u, expected %u", in->attr.port_num,
+				 UV_PORT);
+	if (uv_link_is_ethernet() && !in->attr.is_global)
+		return uv_refuse(EINVAL, "CREATE_AH: no GRH, but the port is RoCE");
+	if (in->attr.is_global && in->attr.grh.sgid_index >= UV_GID_TABLE_LEN)
+		return uv_refuse(EINVAL, "CREATE_AH: source GID index %u, the table has %u entry",
+				 in->attr.grh.sgid_index, UV_GID_TABLE_LEN);
+	ah = uv_obj_new(req->ctx, UV_AH, sizeof(*ah), &pd, 1);
+	if (!ah)
+		return -ENOMEM;
+	out->ah_handle = ah->handle;
+	uv_gid_to_mac(in->attr.grh.dgid, drv.dmac);
+	ret = uv_out(req, UVERBS_ATTR_UHW_OUT, &drv, sizeof(drv));
+	if (ret)
+		uv_obj_free(req->ctx, ah);
+	return ret;
+}
+
+int uv_ah_destroy(struct uv_ctx *ctx, struct uv_obj *obj)
+{
+	(void)ctx;
+	(void)obj;
+	return 0;
+}
