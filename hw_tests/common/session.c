@@ -43,7 +43,7 @@ static int first_gpu(char *out, size_t len)
 	out[0] = 0;
 	while (dir && (entry = readdir(dir))) {
 		if (entry->d_name[0] != '.' && (!out[0] || strcmp(entry->d_name, out) < 0))
-			snprintf(out, len, "%s", entry->d_name);
+			snprintf(out, len, "%.*s", (int)len - 1, entry->d_name);
 	}
 	if (dir)
 		closedir(dir);
