@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reliable connection: what one QP keeps for its transport.
+ *
+ *   requester (rc_req.c, rc_ack.c)          responder (rc_resp.c, rc_exec.c, rc_reply.c)
+ *
+ *   ring -> fetch -> decode -> packets      packets -> PSN, sequence -> operation -> memory
+ *   ACKs, responses -> una -> CQEs          replies <- ack, nak, reads and atomics to answer
+ *
+ * nm_nic_receive() only changes state and memory; everything that is sent leaves from
+ * nm_qp_progress(), so a link may deliver at once and even a QP connected to itself cannot recurse.
+ *
+ * The requester names its WQEs by sequence numbers that run freely:
+ *
+ *        tail          una_seq        cur         head
+ *   -------|--------------|------------|-----------|----->
+ *    done  | acknowledged,| sent, maybe| decoded,  | not fetched
+ *          | data arriving| to be sent | not sent  |
+ *                           again
+ *
+ * A WQE with a syndrome stops `cur`; its error CQE is written when it is the oldest, and then the
+ * QP goes to ERR. Transfers of copy-only spaces are state (struct rc_xfer): whoever needs one
+ * returns -EINPROGRESS up to nm_qp_progress() and is called again.
+ *
+ * Guarded by the NIC's owner, like everything here.
+ */
+#ifndef GDAKIT_RC_H
+#define GDAKIT_RC_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "emu/nicmodel/nm_obj.h"
+#include "emu/nicmodel/roce.h"
+#include "emu/nicmodel/wqe.h"
+
+enum {
+	RC_WINDOW = 512,       /* PSNs of SEND and WRITE in flight */
+	RC_ACK_EVERY = 128,    /* at least so often an ACK is asked for: a quarter of the window */
+	RC_PSN_SPAN = 1 << 23, /* PSNs that may be outstanding at all (IBTA 9.7.1) */
+	RC_CHUNK = 64 * 1024,  /* bytes of a message that a copy-only space delivers at once */
+	RC_TURN = 64,	       /* packets, WQEs or operations in one go before others have a turn */
+	RC_FETCH_BBS = 16,     /* WQEBBs fetched at once */
+	RC_QUEUE_MAX = 1024,   /* packets that wait for a copy-only space; two windows */
+	RC_RECV_SGES = 64,
+	RC_RWQE_MAX = 2048, /* bytes of a receive WQE: the largest stride that the field can say */
+};
+
+enum {
+	RC_LINK_RETRY_NS = 1000,
+	RC_REFETCH_NS = 1000,	      /* between two looks at a WQE that is not there yet */
+	RC_REFETCH_LIMIT_NS = 100000, /* rings in host memory can trail the doorbell */
+	RC_ERR_RQ_POLL_NS = 1000000,  /* receive WQEs posted in ERR ring no doorbell */
+	RC_TIMEOUT_FACTOR = 2,	      /* IBTA 9.7.6.1.3: a time-out lies between T and 4 T */
+};
+
+/* Transfer between the NIC's memory and a region or key; one user each. */
+struct rc_xfer {
+	struct nm_dma dma;
+	struct nm_space *space;
+	struct nm_mkey *mkey; /* NULL: a ring */
+	bool busy;
+	bool lost; /* the key was destroyed under it */
+};
+
+/* A send WQE between its decoding and its completion. */
+struct rc_swqe {
+	uint64_t len;
+	uint32_t first_psn;
+	uint32_t npsn; /* 0: sends nothing */
+	uint16_t wqe_idx;
+	uint8_t nbb, opcode, kind, ce, fence;
+	bool se;
+	bool issued;	  /* READ, atomic: counts against max_rd_atomic */
+	uint16_t landing; /* scatters of its response under way */
+	uint8_t syndrome; /* not 0: fails */
+	uint8_t cause;	  /* enum rc_cause */
+};
+
+/* Why an error CQE is written; rc_err.c has syndrome, vendor code and source for each. */
+enum rc_cause {
+	RC_CAUSE_NONE,
+	RC_CAUSE_FLUSH,
+	RC_CAUSE_WQE,	 /* malformed */
+	RC_CAUSE_LENGTH, /* message too long */
+	RC_CAUSE_LKEY,	 /* key refused */
+	RC_CAUSE_MEMORY, /* key fine, memory gone */
+	RC_CAUSE_RETRY,
+	RC_CAUSE_RNR_RETRY,
+	RC_CAUSE_NAK_INV_REQ,
+	RC_CAUSE_NAK_ACCESS,
+	RC_CAUSE_NAK_OP,
+	RC_CAUSE_BAD_RESP,
+	RC_CAUSE_RECV_LENGTH,
+	RC_CAUSE_RECV_LKEY,
+	RC_CAUSE_RECV_WQE,
+	RC_CAUSE_RECV_INV_REQ,
+	RC_CAUSE_RECV_ACCESS,
+	RC_CAUSES
+};
+struct rc_error {
+	uint8_t syndrome, vendor_err;
+	const char *source;
+};
+extern const struct rc_error rc_errors[RC_CAUSES];
+
+/* Where in a WQE's data list a byte of its message is. */
+struct rc_cursor {
+	uint32_t ow;	  /* octoword of the segment that holds it */
+	uint64_t off;	  /* of the message */
+	uint64_t seg_off; /* of the message, where that segment begins */
+};
+
+struct rc_req {
+	struct nm_sq_ring ring; /* the NIC's copy */
+	const uint8_t *flat;	/* the program's ring, if mapped */
+	uint16_t pi;		/* producer, WQEBBs */
+	uint16_t fetched;	/* WQEBBs before it are in the copy */
+	uint16_t next_idx;	/* first WQEBB of the next WQE to decode */
+	uint16_t ci;		/* first WQEBB that is not done */
+	bool db_seen;		/* the doorbell record is to be read */
+	bool sweep;		/* no_dbr: look for WQEs that nobody rang for */
+	uint64_t refetch_since; /* 0: no WQE is awaited */
+	uint64_t refetch_ns;
+	struct rc_xfer fetch;
+	uint16_t fetch_bbs; /* under way */
+	uint8_t peek[NM_OCTOWORD];
+	bool peeking; /* the fetch transfer is a peek */
+
+	struct rc_swqe *wq; /* ring.bbs entries */
+	uint32_t tail, una_seq, cur, head;
+	uint32_t rd_out;   /* READs and atomics issued and not done */
+	uint32_t una;	   /* oldest PSN not acknowledged */
+	uint32_t snd_psn;  /* next to send */
+	uint32_t max_psn;  /* one beyond the highest that was ever sent */
+	uint32_t next_psn; /* of the next WQE to be decoded */
+	bool flushing;	   /* in ERR: WQEs become flush CQEs */
+	bool error_reported;
+
+	struct nm_wr wr; /* of cur */
+	bool wr_valid;
+	uint32_t wr_seq;
+	struct rc_cursor gather;
+	/* copy-only, or too many pieces: the message passes through a buffer */
+	bool through_bounce;
+	uint8_t *bounce; /* RC_CHUNK bytes, allocated when first needed */
+	uint64_t bounce_off;
+	uint32_t bounce_len, bounce_want, bounce_moving;
+	struct rc_cursor fill;
+	struct rc_xfer fill_xfer;
+
+	/* READ and atomic responses */
+	struct nm_wr rwr;
+	bool rwr_valid;
+	uint32_t rwr_seq;
+	struct rc_cursor scatter;
+	struct rc_landing *landings, **landings_tail, *landings_free;
+	uint32_t nlandings;
+	struct rc_xfer land_xfer;
+
+	uint8_t retry_left, rnr_left;
+	bool progressed;	/* una moved: the timer starts again */
+	bool implied;		/* an implied NAK was answered by going back; until una moves */
+	uint64_t deadline_ns;	/* retransmission; 0: not running */
+	uint64_t rnr_until_ns;	/* 0: not waiting */
+	uint8_t rnr_timer;	/* set by receive, taken by progress; 0xff: none */
+	uint64_t link_retry_ns; /* 0: the link is open */
+};
+
+/* Part of a response on its way into a copy-only space. */
+struct rc_landing {
+	struct rc_landing *next;
+	uint32_t seq; /* its WQE */
+	uint32_t lkey;
+	uint64_t va;
+	uint32_t len;
+	uint8_t bytes[NM_MTU_MAX];
+};
+
+/* One request packet that the responder accepted: it is executed at once or queued. */
+struct rc_op {
+	struct rc_op *next;
+	const struct roce_op *info;
+	uint8_t opcode;
+	bool se, ackreq;
+	uint8_t prev_open; /* rc_resp.open before this packet */
+	uint8_t stage;
+	bool moving;	 /* the scatter transfer is this operation's */
+	const char *bad; /* refused: what is wrong with its headers; NULL: fine */
+	uint32_t psn, npsn;
+	uint32_t imm, rkey, dma_len;
+	uint64_t va, swap_add, compare;
+	uint32_t len;		     /* payload bytes */
+	uint32_t done;		     /* of them placed */
+	const struct nm_packet *pkt; /* while it is being received */
+	uint8_t *bytes;		     /* else: own copy of the payload, NM_MTU_MAX bytes */
+};
+
+/* A READ or atomic that may have to be answered again. */
+struct rc_rd {
+	bool valid, pending, replay, atomic;
+	uint32_t psn, npsn;
+	uint32_t from_psn; /* where the answer under way begins */
+	uint32_t cur_psn;
+	uint32_t end_psn;
+	uint64_t va;
+	uint32_t rkey, len;
+	uint32_t msn;
+	uint64_t result;
+};
+
+struct rc_recv {
+	bool have; /* a receive WQE is bound to the message */
+	bool fetching;
+	uint16_t wqe_idx;
+	uint8_t nsge, sge;
+	uint32_t sge_off;
+	uint64_t total, got;
+	struct {
+		uint64_t va;
+		uint32_t lkey, len;
+	} sges[RC_RECV_SGES];
+};
+
+struct rc_resp {
+	uint32_t epsn; /* expected */
+	uint32_t xpsn; /* everything before it is executed */
+	uint32_t msn;
+	uint8_t open; /* RF_SEND or RF_WRITE while a message is incomplete */
+	bool established;
+	bool dead;     /* a fatal NAK is due or sent */
+	bool silent;   /* out of sequence or RNR: no NAK until the expected PSN comes */
+	bool overflow; /* packets were dropped because the queue was full */
+	bool ack_due;
+	bool nak_due;
+	uint8_t nak_syndrome;
+	uint32_t nak_psn;
+	uint8_t cause; /* enum rc_cause, of the fatal NAK */
+	uint8_t event; /* EQE type if no receive WQE is bound */
+
+	/* WRITE under way */
+	uint64_t w_va, w_len;
+	uint32_t w_rkey;
+	uint64_t w_left;
+
+	uint16_t rq_ci, rq_pi;
+	struct rc_recv recv;
+	uint8_t rwqe[RC_RWQE_MAX];
+	struct rc_xfer rq_xfer;
+
+	struct rc_op *queue, **queue_tail, *queue_free;
+	uint32_t nqueue;
+	struct rc_xfer xfer; /* of the operation at the queue's head */
+
+	struct rc_rd *rds; /* max_dest_rd_atomic entries */
+	uint32_t nrds, rd_next;
+	uint8_t *bounce;		  /* of the READ that is being answered */
+	uint32_t bounce_psn, bounce_npsn; /* PSNs it holds; npsn 0: nothing */
+	uint32_t bounce_rd;		  /* of which entry */
+	struct rc_xfer rd_xfer;
+	uint64_t flush_poll_ns; /* in ERR: next look at the RQ's record */
+};
+
+struct nm_rc {
+	struct nm_qp *qp;
+	uint64_t now_ns;      /* of this turn */
+	uint64_t deadline_ns; /* when the turn is to end */
+	bool fatal;   /* the CQ died or a ring is unreadable: ERR with an event at the next turn */
+	bool moved;   /* something happened in this turn */
+	bool polling; /* a transfer is to be polled for */
+	struct nm_packet tx;
+	struct rc_req req;
+	struct rc_resp resp;
+};
+
+/* ---- rc_xfer.c ---- */
+
+/*
+ * Moves len bytes between `local` and [va, va+len) of a checked key, or [off, off+len) of a ring.
+ * 0, -EINPROGRESS (call rc_xfer_poll), -EFAULT. `local` must live until then.
+ */
+int rc_xfer_key(struct nm_qp *qp, struct rc_xfer *x, enum nm_purpose purpose, bool to_space,
+		struct nm_mkey *mkey, uint64_t va, void *local, uint32_t len);
+int rc_xfer_ring(struct nm_qp *qp, struct rc_xfer *x, uint64_t off, void *local, uint32_t len);
+int rc_xfer_poll(struct rc_xfer *x);
+void rc_xfer_cancel(struct rc_xfer *x);
+
+/* ---- rc_fetch.c: producer index, ring copy ---- */
+
+/* A doorbell named a producer candidate for the SQ. */
+void rc_req_candidate(struct nm_qp *qp, uint16_t index, const char *from);
+/* Reads the doorbell record if a ring or a sweep asked for it. 0, -EINPROGRESS. */
+int rc_req_dbr(struct nm_qp *qp);
+/* The WQE at next_idx is wholly in the copy: 0; -EAGAIN: nothing posted, or wait; -EINPROGRESS;
+ * -EFAULT. */
+int rc_req_fetch(struct nm_qp *qp);
+
+/* ---- rc_data.c: the requester's side of payload ---- */
+
+/* Payload [off, off+n) of cur's message into the packet. 0, -EINPROGRESS, or -EPERM with cause set.
+ */
+int rc_gather(struct nm_qp *qp, uint64_t off, uint32_t n, uint8_t *cause);
+/* Are all data segments of the WQE usable with `need`? */
+bool rc_check_sges(struct nm_qp *qp, const struct nm_wr *wr, uint8_t need, uint8_t *cause);
+void rc_gather_reset(struct nm_qp *qp);
+/* Response bytes to the message offset off of the WQE seq. False: cause is set. */
+bool rc_scatter(struct nm_qp *qp, uint32_t seq, uint64_t off, const struct nm_packet *pkt,
+		const void *bytes, uint32_t len, uint8_t *cause);
+bool rc_landings_run(struct nm_qp *qp); /* true: some are still under way */
+void rc_landings_drop(struct nm_qp *qp);
+
+/* ---- rc_req.c ---- */
+
+void rc_req_start(struct nm_qp *qp, uint32_t psn);
+void rc_req_run(struct nm_qp *qp);
+/* Marks a WQE as failed; it reports when it is the oldest. */
+void rc_req_fail(struct nm_qp *qp, uint32_t seq, uint8_t cause);
+/* Send position := oldest unacknowledged PSN. */
+void rc_req_seek(struct nm_qp *qp);
+
+/* ---- rc_cpl.c ---- */
+
+void rc_complete(struct nm_qp *qp); /* CQEs of the oldest WQEs, in order */
+void rc_flush_run(struct nm_qp *qp);
+void rc_push(struct nm_qp *qp, struct nm_cq *cq, const struct nm_cqe *cqe);
+
+/* ---- rc_ack.c ---- */
+
+void rc_ack_receive(struct nm_qp *qp, struct nm_packet *pkt, const struct roce_bth *bth);
+void rc_timeout(struct nm_qp *qp);
+
+/* ---- rc_resp.c, rc_exec.c, rc_recv.c, rc_reply.c ---- */
+
+void rc_resp_start(struct nm_qp *qp, uint32_t psn);
+void rc_resp_receive(struct nm_qp *qp, struct nm_packet *pkt, const struct roce_bth *bth);
+void rc_resp_run(struct nm_qp *qp);
+void rc_resp_drop(struct nm_qp *qp); /* queued operations and transfers */
+/* 0 done, -EINPROGRESS, -ECANCELED: a NAK is due instead. */
+int rc_exec(struct nm_qp *qp, struct rc_op *op);
+/* Binds a receive WQE: 0, -EINPROGRESS, -EAGAIN (none posted), -EBADMSG (malformed). */
+int rc_recv_take(struct nm_qp *qp);
+void rc_reply_run(struct nm_qp *qp);
+void rc_refuse(struct nm_qp *qp, uint32_t psn, uint8_t nak, uint8_t cause, const char *fmt, ...)
+	__attribute__((format(printf, 5, 6)));
+
+/* ---- rc_link.c ---- */
+
+/* 0, or -EAGAIN: the link is full, try again later; -EFAULT: the payload's memory is gone. */
+int rc_send(struct nm_qp *qp);
+/* Starts a packet in rc->tx; returns the place of the first extension header. */
+uint8_t *rc_packet(struct nm_qp *qp, uint8_t opcode, bool se, uint32_t payload_len, bool ackreq,
+		   uint32_t psn);
+
+/* ---- qp.c ---- */
+
+bool rc_turn_over(const struct nm_qp *qp, uint32_t steps); /* looks at the clock now and then */
+void rc_error_enter(struct nm_qp *qp);			   /* the transport's own way to ERR */
+
+static inline bool rc_is_rd(const struct rc_swqe *w)
+{
+	return w->kind == NM_WR_READ || w->kind == NM_WR_ATOMIC;
+}
+
+static inline struct rc_swqe *rc_swqe_at(struct rc_req *req, uint32_t seq)
+{
+	return &req->wq[seq & (req->ring.bbs - 1)];
+}
+
+#endif

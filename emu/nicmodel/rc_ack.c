@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Requester: what comes back. ACKs and NAKs, READ and atomic responses, and time-outs when nothing
+ * does.
+ *
+ * An ACK is cumulative, but READs and atomics are acknowledged only by their own response: an ACK
+ * beyond one says that the response was lost (implied NAK, IBTA 9.9.2.4.2), and the request is made
+ * again from the first byte that is missing.
+ */
+#include "emu/nicmodel/rc.h"
+
+#include <string.h>
+
+/* RNR timer field to time (IBTA table 45). */
+static const uint32_t rnr_timer_us[32] = {
+	655360, 10,    20,    30,    40,    60,	    80,	    120,    160,    240,    320,
+	480,	640,   960,   1280,  1920,  2560,   3840,   5120,   7680,   10240,  15360,
+	20480,	30720, 40960, 61440, 81920, 122880, 163840, 245760, 327680, 491520,
+};
+
+static void progressed(struct nm_qp *qp)
+{
+	struct rc_req *req = &qp->rc->req;
+
+	req->progressed = true;
+	req->implied = false;
+	req->retry_left = qp->retry_count;
+	req->rnr_left = qp->rnr_retry;
+}
+
+/*
+ * Everything before PSN p is acknowledged. False: a READ or atomic that has no response yet lies
+ * before p.
+ */
+static bool ack_before(struct nm_qp *qp, uint32_t p)
+{
+	struct rc_req *req = &qp->rc->req;
+
+	while (req->una_seq != req->head) {
+		struct rc_swqe *w = rc_swqe_at(req, req->una_seq);
+		uint32_t end = psn_add(w->first_psn, w->npsn);
+
+		if (w->npsn == 0) {
+			/* Passed now, or before going back: then what is behind it has been
+			 * answered. */
+			if (w->syndrome ||
+			    ((int32_t)(req->cur - req->una_seq) <= 0 && psn_diff(p, req->una) <= 0))
+				return true;
+			req->una_seq++;
+			continue;
+		}
+		if (psn_diff(p, req->una) <= 0)
+			return true;
+		if (rc_is_rd(w))
+			return false;
+		progressed(qp);
+		if (psn_diff(p, end) < 0) {
+			req->una = p;
+			return true;
+		}
+		req->una = end;
+		req->una_seq++;
+	}
+	return true;
+}
+
+static void go_back(struct nm_qp *qp)
+{
+	struct rc_req *req = &qp->rc->req;
+
+	if (req->una_seq == req->head)
+		return;
+	if (req->retry_left == 0) {
+		nm_diagnose(qp->obj.nic, qp->obj.number,
+			    "WQE %u: PSN 0x%06x was sent 1 + %u times to QP 0x%06x without an "
+			    "answer: retries "
+			    "exceeded",
+			    rc_swqe_at(req, req->una_seq)->wqe_idx, req->una, qp->retry_count,
+			    qp->remote_qpn);
+		rc_req_fail(qp, req->una_seq, RC_CAUSE_RETRY);
+		return;
+	}
+	req->retry_left--;
+	rc_req_seek(qp);
+	req->progressed = true; /* the timer starts again */
+	nm_qp_schedule(qp);
+}
+
+static void implied_nak(struct nm_qp *qp, uint32_t psn)
+{
+	struct rc_req *req = &qp->rc->req;
+
+	if (req->implied)
+		return;
+	nm_diagnose(qp->obj.nic, qp->obj.number,
+		    "an answer to PSN 0x%06x came, but a READ or atomic waits for PSN 0x%06x: its "
+		    "response was "
+		    "lost, it is asked for again",
+		    psn, req->una);
+	qp->obj.nic->counters.implied_nak_seq_err++;
+	req->implied = true;
+	go_back(qp);
+}
+
+static void take_rnr(struct nm_qp *qp, uint8_t timer)
+{
+	struct rc_req *req = &qp->rc->req;
+
+	if (req->una_seq == req->head)
+		return;
+	if (qp->rnr_retry != 7) {
+		if (req->rnr_left == 0) {
+			nm_diagnose(qp->obj.nic, qp->obj.number,
+				    "WQE %u: QP 0x%06x had no receive WQE 1 + %u times: RNR "
+				    "retries exceeded",
+				    rc_swqe_at(req, req->una_seq)->wqe_idx, qp->remote_qpn,
+				    qp->rnr_retry);
+			qp->obj.nic->counters.rnr_nak_retry_err++;
+			rc_req_fail(qp, req->una_seq, RC_CAUSE_RNR_RETRY);
+			return;
+		}
+		req->rnr_left--;
+	}
+	rc_req_seek(qp);
+	req->rnr_timer = timer;
+	req->progressed = true;
+	nm_qp_schedule(qp);
+}
+
+static const struct {
+	uint8_t syndrome;
+	uint8_t cause;
+	const char *name;
+} fatal_naks[] = {
+	{ROCE_NAK_INV_REQ, RC_CAUSE_NAK_INV_REQ, "invalid request"},
+	{ROCE_NAK_ACCESS, RC_CAUSE_NAK_ACCESS, "remote access error"},
+	{ROCE_NAK_OP, RC_CAUSE_NAK_OP, "remote operational error"},
+	{ROCE_NAK_INV_RD, RC_CAUSE_NAK_INV_REQ, "invalid RD request"},
+};
+
+static void take_nak(struct nm_qp *qp, uint8_t syndrome, uint32_t psn)
+{
+	struct rc_req *req = &qp->rc->req;
+	struct nm_counters *counters = &qp->obj.nic->counters;
+
+	if (req->una_seq == req->head)
+		return;
+	if (syndrome == ROCE_NAK_SEQ) {
+		counters->packet_seq_err++;
+		go_back(qp);
+		return;
+	}
+	for (size_t i = 0; i < sizeof(fatal_naks) / sizeof(fatal_naks[0]); i++) {
+		if (fatal_naks[i].syndrome != syndrome)
+			continue;
+		nm_diagnose(qp->obj.nic, qp->obj.number, "WQE %u: QP 0x%06x refused PSN 0x%06x: %s",
+			    rc_swqe_at(req, req->una_seq)->wqe_idx, qp->remote_qpn, psn,
+			    fatal_naks[i].name);
+		counters->req_remote_access_errors += syndrome == ROCE_NAK_ACCESS;
+		counters->req_remote_invalid_request += syndrome == ROCE_NAK_INV_REQ;
+		rc_req_fail(qp, req->una_seq, fatal_naks[i].cause);
+		return;
+	}
+	nm_diagnose(qp->obj.nic, qp->obj.number, "AETH syndrome 0x%02x is not defined: dropped",
+		    syndrome);
+}
+
+static void take_ack(struct nm_qp *qp, uint8_t syndrome, uint32_t psn)
+{
+	uint8_t kind = syndrome & ROCE_AETH_KIND;
+	bool nak = kind != 0;
+
+	/* A NAK is about its PSN and acknowledges what is before it. */
+	if (!ack_before(qp, nak ? psn : psn_add(psn, 1))) {
+		implied_nak(qp, psn);
+		return;
+	}
+	if (nak && psn_diff(psn, qp->rc->req.una) < 0)
+		return; /* old */
+	if (kind == ROCE_AETH_RNR)
+		take_rnr(qp, syndrome & 0x1f);
+	else if (nak)
+		take_nak(qp, syndrome, psn);
+}
+
+/* The WQE at una_seq, decoded for the scatter list of its response. */
+static void decode_response_wqe(struct nm_qp *qp)
+{
+	struct rc_req *req = &qp->rc->req;
+	char why[NM_WHY_MAX];
+
+	if (req->rwr_valid && req->rwr_seq == req->una_seq)
+		return;
+	nm_wqe_decode(&req->ring, rc_swqe_at(req, req->una_seq)->wqe_idx, &req->rwr, why);
+	req->rwr_valid = true;
+	req->rwr_seq = req->una_seq;
+	req->scatter = (struct rc_cursor){.ow = req->rwr.data_ow};
+}
+
+static bool response_fits(struct nm_qp *qp, const struct rc_swqe *w, const struct roce_bth *bth,
+			  uint64_t off, uint32_t len)
+{
+	const struct roce_op *info = &roce_ops[bth->opcode];
+	bool last = bth->psn == psn_add(w->first_psn, w->npsn - 1);
+	uint32_t want = last ? (uint32_t)(w->len - off) : qp->mtu;
+
+	if (w->kind == NM_WR_ATOMIC)
+		return bth->opcode == ROCE_ATOMIC_ACK && len == 0;
+	return (info->flags & RF_READ) && last == ((info->flags & RF_LAST) != 0) && len == want;
+}
+
+static void response_done(struct nm_qp *qp, const struct rc_swqe *w)
+{
+	struct rc_req *req = &qp->rc->req;
+
+	progressed(qp);
+	req->una = psn_add(req->una, 1);
+	if (req->una == psn_add(w->first_psn, w->npsn))
+		req->una_seq++;
+}
+
+/* READ response or atomic ACK, by PSN the next one. */
+static void take_response(struct nm_qp *qp, struct nm_packet *pkt, const struct roce_bth *bth)
+{
+	struct rc_req *req = &qp->rc->req;
+	struct rc_swqe *w = rc_swqe_at(req, req->una_seq);
+	uint64_t off = (uint64_t)(uint32_t)psn_diff(bth->psn, w->first_psn) * qp->mtu;
+	uint32_t len = pkt->payload_len;
+	const void *bytes = NULL;
+	uint8_t cause;
+	uint64_t result;
+
+	if (w->syndrome)
+		return;
+	if (!response_fits(qp, w, bth, off, len)) {
+		nm_diagnose(qp->obj.nic, qp->obj.number,
+			    "WQE %u: %s of %u bytes for PSN 0x%06x is not the answer to %llu bytes "
+			    "from PSN "
+			    "0x%06x",
+			    w->wqe_idx, roce_ops[bth->opcode].name, len, bth->psn,
+			    (unsigned long long)w->len, w->first_psn);
+		rc_req_fail(qp, req->una_seq, RC_CAUSE_BAD_RESP);
+		return;
+	}
+	decode_response_wqe(qp);
+	if (w->kind == NM_WR_ATOMIC) {
+		result = prm_load64(pkt->hdr + ROCE_BTH_LEN + ROCE_AETH_LEN);
+		bytes = &result;
+		len = sizeof(result);
+	}
+	if (len > 0 && !rc_scatter(qp, req->una_seq, off, pkt, bytes, len, &cause)) {
+		rc_req_fail(qp, req->una_seq, cause);
+		return;
+	}
+	response_done(qp, w);
+}
+
+void rc_ack_receive(struct nm_qp *qp, struct nm_packet *pkt, const struct roce_bth *bth)
+{
+	struct rc_req *req = &qp->rc->req;
+	const struct roce_op *info = &roce_ops[bth->opcode];
+	uint32_t aeth = info->flags & RF_AETH ? prm_load32(pkt->hdr + ROCE_BTH_LEN) : 0;
+
+	if (psn_diff(bth->psn, req->max_psn) >= 0) {
+		nm_diagnose(qp->obj.nic, qp->obj.number,
+			    "%s for PSN 0x%06x, but only PSNs before 0x%06x were sent: dropped",
+			    info->name, bth->psn, req->max_psn);
+		return;
+	}
+	nm_qp_schedule(qp);
+	if (bth->opcode == ROCE_ACK) {
+		take_ack(qp, (uint8_t)(aeth >> 24), bth->psn);
+		return;
+	}
+	if (psn_diff(bth->psn, req->una) < 0)
+		return; /* a response that came twice */
+	if (!ack_before(qp, bth->psn) || req->una != bth->psn) {
+		implied_nak(qp, bth->psn);
+		return;
+	}
+	if (req->una_seq == req->head || !rc_is_rd(rc_swqe_at(req, req->una_seq))) {
+		nm_diagnose(qp->obj.nic, qp->obj.number,
+			    "%s for PSN 0x%06x, which is no READ or atomic: dropped", info->name,
+			    bth->psn);
+		return;
+	}
+	take_response(qp, pkt, bth);
+}
+
+/* Deadlines of the requester, at the end of a turn and when the QP's timer expired. */
+void rc_timeout(struct nm_qp *qp)
+{
+	struct rc_req *req = &qp->rc->req;
+	uint64_t now_ns = qp->rc->now_ns;
+	uint64_t t_ns = (UINT64_C(4096) << qp->ack_timeout) * RC_TIMEOUT_FACTOR;
+	bool waiting = psn_diff(req->max_psn, req->una) > 0 && qp->ack_timeout != 0;
+
+	if (req->rnr_timer != 0xff) {
+		req->rnr_until_ns = now_ns + UINT64_C(1000) * rnr_timer_us[req->rnr_timer];
+		req->rnr_timer = 0xff;
+	}
+	if (!waiting) {
+		req->deadline_ns = 0;
+		req->progressed = false;
+		return;
+	}
+	if (req->progressed || req->deadline_ns == 0) {
+		uint64_t from_ns = req->rnr_until_ns > now_ns ? req->rnr_until_ns : now_ns;
+
+		req->progressed = false;
+		req->deadline_ns = from_ns + t_ns;
+		return;
+	}
+	if (req->deadline_ns > now_ns)
+		return;
+	qp->obj.nic->counters.local_ack_timeout_err++;
+	nm_diagnose(qp->obj.nic, qp->obj.number,
+		    "no answer to PSN 0x%06x within %llu us: sent again, %u retries left", req->una,
+		    (unsigned long long)(t_ns / 1000), req->retry_left);
+	req->deadline_ns = now_ns + t_ns;
+	req->implied = false;
+	go_back(qp);
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Completions of the send queue, strictly in order, and the flush of both queues in ERR.
+ *
+ * Syndromes: enum prm_cqe_syndrome. Vendor codes: what public reports of ConnectX error CQEs show,
+ * where there is one.
+ */
+#include "emu/nicmodel/rc.h"
+
+#include <assert.h>
+
+const struct rc_error rc_errors[RC_CAUSES] = {
+	[RC_CAUSE_FLUSH] = {PRM_SYND_WR_FLUSH, 0xf9,
+			    "public dumps: nvidia/nccl, linux-nvme/nvme-cli"},
+	[RC_CAUSE_WQE] = {PRM_SYND_LOCAL_QP_OP, 0x68, "public dump: openucx/ucx"},
+	[RC_CAUSE_LENGTH] = {PRM_SYND_LOCAL_LENGTH, 0x00, "guess"},
+	[RC_CAUSE_LKEY] = {PRM_SYND_LOCAL_PROT, 0x52, "public dump: openucx/ucx"},
+	[RC_CAUSE_MEMORY] = {PRM_SYND_LOCAL_PROT, 0x51, "public dump: openucx/ucx"},
+	[RC_CAUSE_RETRY] = {PRM_SYND_RETRY_EXC, 0x81, "public dumps: openucx/ucx, nvidia/nccl"},
+	[RC_CAUSE_RNR_RETRY] = {PRM_SYND_RNR_RETRY_EXC, 0x87, "guess"},
+	[RC_CAUSE_NAK_INV_REQ] = {PRM_SYND_REMOTE_INVAL_REQ, 0x8a, "public dump: openucx/ucx"},
+	[RC_CAUSE_NAK_ACCESS] = {PRM_SYND_REMOTE_ACCESS, 0x88, "public dump: openucx/ucx"},
+	[RC_CAUSE_NAK_OP] = {PRM_SYND_REMOTE_OP, 0x89, "public dump: openucx/ucx"},
+	[RC_CAUSE_BAD_RESP] = {PRM_SYND_BAD_RESP, 0x00, "guess"},
+	[RC_CAUSE_RECV_LENGTH] = {PRM_SYND_LOCAL_LENGTH, 0x00, "guess"},
+	[RC_CAUSE_RECV_LKEY] = {PRM_SYND_LOCAL_PROT, 0x52, "guess, as for a send WQE"},
+	[RC_CAUSE_RECV_WQE] = {PRM_SYND_LOCAL_QP_OP, 0xd6, "public report on a receive queue"},
+	[RC_CAUSE_RECV_INV_REQ] = {PRM_SYND_REMOTE_INVAL_REQ, 0x8a, "guess, as for a send WQE"},
+	[RC_CAUSE_RECV_ACCESS] = {PRM_SYND_REMOTE_ACCESS, 0x88, "guess, as for a send WQE"},
+};
+
+void rc_push(struct nm_qp *qp, struct nm_cq *cq, const struct nm_cqe *cqe)
+{
+	struct nm_counters *counters = &qp->obj.nic->counters;
+	bool flush = cqe->syndrome == PRM_SYND_WR_FLUSH;
+
+	if (cqe->opcode == PRM_CQE_REQ_ERR) {
+		counters->req_cqe_error++;
+		counters->req_cqe_flush_error += flush;
+	} else if (cqe->opcode == PRM_CQE_RESP_ERR) {
+		counters->resp_cqe_error++;
+		counters->resp_cqe_flush_error += flush;
+	}
+	/* A full or broken CQ tells its QPs itself. */
+	if (cq)
+		(void)nm_cq_push(cq, cqe);
+}
+
+static void push_send_error(struct nm_qp *qp, const struct rc_swqe *w, uint8_t cause)
+{
+	struct rc_req *req = &qp->rc->req;
+
+	if (w->ce == NM_CE_FIRST_ERROR && req->error_reported)
+		return;
+	req->error_reported = true;
+	rc_push(qp, qp->cq_snd,
+		&(struct nm_cqe){
+			.opcode = PRM_CQE_REQ_ERR,
+			.solicited = true,
+			.qpn = qp->obj.number,
+			.user_index = qp->user_index,
+			.wqe_opcode = w->opcode,
+			.wqe_counter = w->wqe_idx,
+			.syndrome = rc_errors[cause].syndrome,
+			.vendor_err = rc_errors[cause].vendor_err,
+		});
+}
+
+static void push_send_done(struct nm_qp *qp, const struct rc_swqe *w)
+{
+	if (w->ce < NM_CE_ALWAYS)
+		return;
+	rc_push(qp, qp->cq_snd,
+		&(struct nm_cqe){
+			.opcode = PRM_CQE_REQ,
+			.solicited = w->se,
+			.qpn = qp->obj.number,
+			.user_index = qp->user_index,
+			.wqe_opcode = w->opcode,
+			.wqe_counter = w->wqe_idx,
+			.byte_cnt = (uint32_t)w->len,
+		});
+}
+
+static void pop(struct nm_qp *qp, const struct rc_swqe *w)
+{
+	struct rc_req *req = &qp->rc->req;
+
+	if (w->issued) {
+		assert(req->rd_out > 0);
+		req->rd_out--;
+	}
+	assert(w->wqe_idx == req->ci);
+	req->ci = (uint16_t)(req->ci + w->nbb);
+	req->tail++;
+	if ((int32_t)(req->una_seq - req->tail) < 0)
+		req->una_seq = req->tail;
+	if ((int32_t)(req->cur - req->tail) < 0)
+		req->cur = req->tail;
+}
+
+void rc_complete(struct nm_qp *qp)
+{
+	struct rc_req *req = &qp->rc->req;
+
+	while (req->tail != req->head) {
+		struct rc_swqe *w = rc_swqe_at(req, req->tail);
+
+		if (w->landing)
+			break;
+		if (w->syndrome) {
+			push_send_error(qp, w, w->cause);
+			pop(qp, w);
+			rc_error_enter(qp);
+			return;
+		}
+		/* What sends nothing is acknowledged as soon as it was passed. */
+		if (req->tail == req->una_seq && w->npsn == 0 &&
+		    (int32_t)(req->cur - req->tail) > 0)
+			req->una_seq++;
+		if (req->tail == req->una_seq)
+			break;
+		push_send_done(qp, w);
+		pop(qp, w);
+		qp->rc->moved = true;
+		/* A fence or max_rd_atomic may have held the next one. */
+		if (req->cur != req->head || req->next_idx != req->pi)
+			nm_qp_schedule(qp);
+	}
+}
+
+static void flush_decoded(struct nm_qp *qp, uint32_t *left)
+{
+	struct rc_req *req = &qp->rc->req;
+
+	while (req->tail != req->head && *left > 0) {
+		struct rc_swqe *w = rc_swqe_at(req, req->tail);
+
+		push_send_error(qp, w, RC_CAUSE_FLUSH);
+		pop(qp, w);
+		(*left)--;
+		qp->rc->moved = true;
+	}
+}
+
+/* WQEs that were posted but not looked at: only their control segment matters. */
+static int flush_posted(struct nm_qp *qp, uint32_t *left)
+{
+	struct rc_req *req = &qp->rc->req;
+
+	while (*left > 0) {
+		uint32_t posted = (uint16_t)(req->pi - req->next_idx);
+		char why[NM_WHY_MAX];
+		struct nm_wr wr;
+		int rc = rc_req_fetch(qp);
+
+		if (rc == -EFAULT)
+			req->pi = req->next_idx;
+		if (rc)
+			return rc;
+		nm_wqe_decode(&req->ring, req->next_idx, &wr, why);
+		if (wr.nbb > posted)
+			wr.nbb = (uint8_t)posted;
+		push_send_error(qp,
+				&(struct rc_swqe){
+					.wqe_idx = req->next_idx, .opcode = wr.opcode, .ce = wr.ce},
+				RC_CAUSE_FLUSH);
+		req->next_idx = (uint16_t)(req->next_idx + wr.nbb);
+		req->ci = req->next_idx;
+		(*left)--;
+		qp->rc->moved = true;
+	}
+	return 0;
+}
+
+static void flush_rq(struct nm_qp *qp, uint32_t *left)
+{
+	struct rc_resp *resp = &qp->rc->resp;
+	uint32_t word;
+	int rc;
+
+	if (resp->rq_ci == resp->rq_pi) {
+		if (qp->rc->now_ns < resp->flush_poll_ns)
+			return;
+		rc = nm_dbr_read(qp->obj.nic, &qp->dbr, 0, &word);
+		if (rc == -EINPROGRESS) {
+			qp->rc->polling = true;
+			return;
+		}
+		if (rc == 0 && (uint16_t)(word - resp->rq_ci) <= 1u << qp->log_rq_size)
+			resp->rq_pi = (uint16_t)word;
+		resp->flush_poll_ns = qp->rc->now_ns + RC_ERR_RQ_POLL_NS;
+	}
+	while (resp->rq_ci != resp->rq_pi && *left > 0) {
+		rc_push(qp, qp->cq_rcv,
+			&(struct nm_cqe){
+				.opcode = PRM_CQE_RESP_ERR,
+				.solicited = true,
+				.qpn = qp->obj.number,
+				.user_index = qp->user_index,
+				.wqe_counter = resp->rq_ci,
+				.syndrome = rc_errors[RC_CAUSE_FLUSH].syndrome,
+				.vendor_err = rc_errors[RC_CAUSE_FLUSH].vendor_err,
+			});
+		resp->rq_ci++;
+		(*left)--;
+		qp->rc->moved = true;
+	}
+}
+
+void rc_flush_run(struct nm_qp *qp)
+{
+	struct rc_req *req = &qp->rc->req;
+	uint32_t left = RC_TURN;
+	int rc = 0;
+
+	if (qp->has_sq) {
+		flush_decoded(qp, &left);
+		rc = rc_req_dbr(qp);
+		if (rc == 0 && req->tail == req->head)
+			rc = flush_posted(qp, &left);
+	}
+	if (rc == -EINPROGRESS)
+		qp->rc->polling = true;
+	if (qp->has_rq)
+		flush_rq(qp, &left);
+	if (left == 0)
+		nm_qp_schedule(qp);
+}

@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Responder: an accepted packet changes memory.
+ *
+ * rc_exec() may be called many times for one packet: whatever must not happen twice is kept in the
+ * operation (stage, done) or is done last.
+ */
+#include "emu/nicmodel/rc.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { STAGE_NEW, STAGE_CHECKED, STAGE_RECV, STAGE_READ, STAGE_WRITE };
+
+void rc_refuse(struct nm_qp *qp, uint32_t psn, uint8_t nak, uint8_t cause, const char *fmt, ...)
+{
+	struct rc_resp *resp = &qp->rc->resp;
+	char why[NM_WHY_MAX];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(why, sizeof(why), fmt, ap);
+	va_end(ap);
+	nm_diagnose(qp->obj.nic, qp->obj.number, "PSN 0x%06x from QP 0x%06x is refused: %s", psn,
+		    qp->remote_qpn, why);
+	resp->dead = true;
+	resp->nak_due = true;
+	resp->nak_syndrome = nak;
+	resp->nak_psn = psn;
+	resp->cause = cause;
+	resp->event =
+		nak == ROCE_NAK_ACCESS ? PRM_EVENT_WQ_ACCESS_ERROR : PRM_EVENT_WQ_INVAL_REQ_ERROR;
+	qp->obj.nic->counters.resp_remote_access_errors += nak == ROCE_NAK_ACCESS;
+	nm_qp_schedule(qp);
+}
+
+static int not_ready(struct nm_qp *qp, const struct rc_op *op)
+{
+	struct rc_resp *resp = &qp->rc->resp;
+
+	nm_diagnose(
+		qp->obj.nic, qp->obj.number,
+		"%s with PSN 0x%06x needs a receive WQE, %u were posted and all are used: RNR NAK",
+		op->info->name, op->psn, resp->rq_pi);
+	qp->obj.nic->counters.out_of_buffer++;
+	resp->epsn = op->psn;
+	resp->open = op->prev_open;
+	resp->silent = true;
+	resp->nak_due = true;
+	resp->nak_syndrome = ROCE_AETH_RNR | (qp->min_rnr_nak & 0x1f);
+	resp->nak_psn = op->psn;
+	return -ECANCELED;
+}
+
+static int take_recv(struct nm_qp *qp, const struct rc_op *op)
+{
+	int rc = rc_recv_take(qp);
+
+	if (rc == -EAGAIN)
+		return not_ready(qp, op);
+	if (rc == -EBADMSG) {
+		rc_refuse(qp, op->psn, ROCE_NAK_OP, RC_CAUSE_RECV_WQE,
+			  "the receive queue cannot be read");
+		return -ECANCELED;
+	}
+	return rc;
+}
+
+static void payload_out(const struct rc_op *op, uint32_t off, void *to, uint32_t len)
+{
+	uint8_t *out = to;
+
+	if (!op->pkt) {
+		memcpy(out, op->bytes + off, len);
+		return;
+	}
+	for (uint32_t i = 0; len > 0 && i < op->pkt->niov; i++) {
+		uint32_t have = (uint32_t)op->pkt->payload[i].iov_len;
+		uint32_t n;
+
+		if (off >= have) {
+			off -= have;
+			continue;
+		}
+		n = have - off < len ? have - off : len;
+		memcpy(out, (const uint8_t *)op->pkt->payload[i].iov_base + off, n);
+		out += n;
+		len -= n;
+		off = 0;
+	}
+}
+
+/* Payload [done, done+len) to va of a checked key: 0, -EINPROGRESS, -EFAULT. */
+static int place(struct nm_qp *qp, struct rc_op *op, struct nm_mkey *mkey, uint64_t va,
+		 uint32_t len)
+{
+	struct rc_resp *resp = &qp->rc->resp;
+	void *ptr;
+	int rc;
+
+	if (op->moving) {
+		rc = rc_xfer_poll(&resp->xfer);
+	} else {
+		ptr = nm_mkey_ptr(mkey, va, len);
+		if (ptr) {
+			payload_out(op, op->done, ptr, len);
+			return 0;
+		}
+		if (op->pkt)
+			return -EINPROGRESS; /* to the queue, where the payload is the operation's
+						own */
+		rc = rc_xfer_key(qp, &resp->xfer, NM_DMA_SCATTER, true, mkey, va,
+				 op->bytes + op->done, len);
+	}
+	op->moving = rc == -EINPROGRESS;
+	return rc;
+}
+
+static struct nm_mkey *check(struct nm_qp *qp, uint32_t key, uint64_t va, uint64_t len,
+			     uint8_t need, char *why)
+{
+	struct nm_mkey *mkey = NULL;
+
+	if (nm_mkey_check(qp->obj.nic, key, va, len, need, qp->pdn, qp->obj.number, &mkey, why) !=
+	    NM_KEY_OK)
+		return NULL;
+	return mkey;
+}
+
+static void push_recv(struct nm_qp *qp, const struct rc_op *op, uint8_t opcode, uint32_t byte_cnt)
+{
+	struct rc_resp *resp = &qp->rc->resp;
+
+	rc_push(qp, qp->cq_rcv,
+		&(struct nm_cqe){
+			.opcode = opcode,
+			.solicited = op->se,
+			.qpn = qp->obj.number,
+			.user_index = qp->user_index,
+			.wqe_counter = resp->recv.wqe_idx,
+			.byte_cnt = byte_cnt,
+			.imm = op->imm,
+			.src_qpn = qp->remote_qpn,
+		});
+	resp->recv.have = false;
+}
+
+/* ---- SEND ---- */
+
+/* The payload into the receive WQE's segments. */
+static int scatter_recv(struct nm_qp *qp, struct rc_op *op)
+{
+	struct rc_recv *recv = &qp->rc->resp.recv;
+	char why[NM_WHY_MAX];
+
+	while (op->done < op->len) {
+		uint32_t room = recv->sges[recv->sge].len - recv->sge_off;
+		uint32_t n = room < op->len - op->done ? room : op->len - op->done;
+		uint64_t va = recv->sges[recv->sge].va + recv->sge_off;
+		struct nm_mkey *mkey;
+		int rc;
+
+		if (n == 0) {
+			recv->sge++;
+			recv->sge_off = 0;
+			continue;
+		}
+		mkey = op->moving ? NULL
+				  : check(qp, recv->sges[recv->sge].lkey, va, n, NM_ACC_LW, why);
+		if (!mkey && !op->moving) {
+			rc_refuse(qp, op->psn, ROCE_NAK_OP, RC_CAUSE_RECV_LKEY,
+				  "receive WQE %u: %s", recv->wqe_idx, why);
+			return -ECANCELED;
+		}
+		rc = place(qp, op, mkey, va, n);
+		if (rc == -EINPROGRESS)
+			return rc;
+		if (rc) {
+			rc_refuse(qp, op->psn, ROCE_NAK_OP, RC_CAUSE_RECV_LKEY,
+				  "receive WQE %u: its memory is gone", recv->wqe_idx);
+			return -ECANCELED;
+		}
+		op->done += n;
+		recv->sge_off += n;
+	}
+	return 0;
+}
+
+static int exec_send(struct nm_qp *qp, struct rc_op *op)
+{
+	struct rc_recv *recv = &qp->rc->resp.recv;
+	int rc;
+
+	if (op->stage == STAGE_NEW) {
+		rc = op->info->flags & RF_FIRST ? take_recv(qp, op) : 0;
+		if (rc)
+			return rc;
+		if (recv->got + op->len > recv->total) {
+			qp->obj.nic->counters.resp_local_length_error++;
+			rc_refuse(qp, op->psn, ROCE_NAK_INV_REQ, RC_CAUSE_RECV_LENGTH,
+				  "receive WQE %u holds %llu bytes, the message has at least %llu",
+				  recv->wqe_idx, (unsigned long long)recv->total,
+				  (unsigned long long)(recv->got + op->len));
+			return -ECANCELED;
+		}
+		op->stage = STAGE_RECV;
+	}
+	rc = scatter_recv(qp, op);
+	if (rc)
+		return rc;
+	recv->got += op->len;
+	if (op->info->flags & RF_LAST)
+		push_recv(qp, op,
+			  op->info->flags & RF_IMM ? PRM_CQE_RESP_SEND_IMM : PRM_CQE_RESP_SEND,
+			  (uint32_t)recv->got);
+	return 0;
+}
+
+/* ---- WRITE ---- */
+
+static int begin_write(struct nm_qp *qp, struct rc_op *op)
+{
+	struct rc_resp *resp = &qp->rc->resp;
+	char why[NM_WHY_MAX];
+
+	if (!qp->rwe) {
+		rc_refuse(qp, op->psn, ROCE_NAK_INV_REQ, RC_CAUSE_RECV_INV_REQ,
+			  "the QP does not allow remote writes (rwe is 0)");
+		return -ECANCELED;
+	}
+	if (op->dma_len > 0 && !check(qp, op->rkey, op->va, op->dma_len, NM_ACC_RW, why)) {
+		rc_refuse(qp, op->psn, ROCE_NAK_ACCESS, RC_CAUSE_RECV_ACCESS, "%s", why);
+		return -ECANCELED;
+	}
+	qp->obj.nic->counters.rx_write_requests++;
+	resp->w_va = op->va;
+	resp->w_rkey = op->rkey;
+	resp->w_len = op->dma_len;
+	resp->w_left = op->dma_len;
+	return 0;
+}
+
+static int place_write(struct nm_qp *qp, struct rc_op *op)
+{
+	struct rc_resp *resp = &qp->rc->resp;
+	struct nm_mkey *mkey = NULL;
+	char why[NM_WHY_MAX];
+	int rc;
+
+	if (op->len == 0)
+		return 0;
+	if (!op->moving) {
+		mkey = check(qp, resp->w_rkey, resp->w_va, op->len, NM_ACC_RW, why);
+		if (!mkey) {
+			rc_refuse(qp, op->psn, ROCE_NAK_ACCESS, RC_CAUSE_RECV_ACCESS, "%s", why);
+			return -ECANCELED;
+		}
+	}
+	rc = place(qp, op, mkey, resp->w_va, op->len);
+	if (rc == -EFAULT) {
+		rc_refuse(qp, op->psn, ROCE_NAK_ACCESS, RC_CAUSE_RECV_ACCESS,
+			  "the memory behind key 0x%08x at 0x%llx is gone", resp->w_rkey,
+			  (unsigned long long)resp->w_va);
+		return -ECANCELED;
+	}
+	return rc;
+}
+
+static int exec_write(struct nm_qp *qp, struct rc_op *op)
+{
+	struct rc_resp *resp = &qp->rc->resp;
+	bool last = (op->info->flags & RF_LAST) != 0;
+	int rc;
+
+	if (op->stage == STAGE_NEW) {
+		rc = op->info->flags & RF_FIRST ? begin_write(qp, op) : 0;
+		if (rc)
+			return rc;
+		if (last ? op->len != resp->w_left : op->len >= resp->w_left) {
+			rc_refuse(qp, op->psn, ROCE_NAK_INV_REQ, RC_CAUSE_RECV_INV_REQ,
+				  "%s of %u bytes, but %llu of the %llu bytes of the message are "
+				  "left",
+				  op->info->name, op->len, (unsigned long long)resp->w_left,
+				  (unsigned long long)resp->w_len);
+			return -ECANCELED;
+		}
+		op->stage = STAGE_CHECKED;
+	}
+	if (op->stage == STAGE_CHECKED && (op->info->flags & RF_IMM)) {
+		rc = take_recv(qp, op);
+		if (rc)
+			return rc;
+		op->stage = STAGE_RECV;
+	}
+	rc = place_write(qp, op);
+	if (rc)
+		return rc;
+	resp->w_va += op->len;
+	resp->w_left -= op->len;
+	if (op->info->flags & RF_IMM)
+		push_recv(qp, op, PRM_CQE_RESP_WR_IMM, (uint32_t)resp->w_len);
+	return 0;
+}
+
+/* ---- READ and atomics ---- */
+
+/* The next entry for a response; NULL: the requester has more outstanding than was agreed. */
+static struct rc_rd *take_rd(struct nm_qp *qp, const struct rc_op *op)
+{
+	struct rc_resp *resp = &qp->rc->resp;
+	struct rc_rd *rd = resp->nrds ? &resp->rds[resp->rd_next] : NULL;
+
+	if (!rd || (rd->pending && !rd->replay)) {
+		rc_refuse(qp, op->psn, ROCE_NAK_INV_REQ, RC_CAUSE_RECV_INV_REQ,
+			  "more than %u READs and atomics are outstanding", resp->nrds);
+		return NULL;
+	}
+	if (resp->bounce_rd == resp->rd_next) {
+		rc_xfer_cancel(&resp->rd_xfer);
+		resp->bounce_npsn = 0;
+	}
+	resp->rd_next = (resp->rd_next + 1) % resp->nrds;
+	*rd = (struct rc_rd){
+		.valid = true,
+		.pending = true,
+		.atomic = (op->info->flags & RF_ATOMIC) != 0,
+		.psn = op->psn,
+		.npsn = op->npsn,
+		.from_psn = op->psn,
+		.cur_psn = op->psn,
+		.end_psn = psn_add(op->psn, op->npsn),
+		.va = op->va,
+		.rkey = op->rkey,
+		.len = op->dma_len,
+		.msn = (resp->msn + 1) & ROCE_PSN_MASK,
+	};
+	return rd;
+}
+
+static int exec_read(struct nm_qp *qp, struct rc_op *op)
+{
+	char why[NM_WHY_MAX];
+
+	if (!qp->rre) {
+		rc_refuse(qp, op->psn, ROCE_NAK_INV_REQ, RC_CAUSE_RECV_INV_REQ,
+			  "the QP does not allow remote reads (rre is 0)");
+		return -ECANCELED;
+	}
+	if (op->dma_len > 0 && !check(qp, op->rkey, op->va, op->dma_len, NM_ACC_RR, why)) {
+		rc_refuse(qp, op->psn, ROCE_NAK_ACCESS, RC_CAUSE_RECV_ACCESS, "%s", why);
+		return -ECANCELED;
+	}
+	qp->obj.nic->counters.rx_read_requests++;
+	return take_rd(qp, op) ? 0 : -ECANCELED;
+}
+
+static uint64_t atomic_result(const struct rc_op *op, uint64_t old)
+{
+	if (op->opcode == ROCE_FETCH_ADD)
+		return old + op->swap_add;
+	return old == op->compare ? op->swap_add : old;
+}
+
+/* With the CPU's own atomic instruction: programs and kernels use theirs on the same word. */
+static uint64_t atomic_mapped(const struct rc_op *op, uint64_t *word)
+{
+	uint64_t old = op->compare;
+
+	if (op->opcode == ROCE_FETCH_ADD)
+		return __atomic_fetch_add(word, op->swap_add, __ATOMIC_SEQ_CST);
+	__atomic_compare_exchange_n(word, &old, op->swap_add, false, __ATOMIC_SEQ_CST,
+				    __ATOMIC_SEQ_CST);
+	return old;
+}
+
+/* Read, change, write through transfers. Atomic with respect to this NIC only: nothing else runs in
+ * between. */
+static int atomic_copied(struct nm_qp *qp, struct rc_op *op, struct nm_mkey *mkey, uint64_t *old)
+{
+	struct rc_resp *resp = &qp->rc->resp;
+	uint64_t value;
+	int rc;
+
+	if (op->stage == STAGE_CHECKED) {
+		rc = op->moving ? rc_xfer_poll(&resp->xfer)
+				: rc_xfer_key(qp, &resp->xfer, NM_DMA_ATOMIC, false, mkey, op->va,
+					      op->bytes, sizeof(*old));
+		op->moving = rc == -EINPROGRESS;
+		if (rc)
+			return rc;
+		memcpy(&value, op->bytes, sizeof(value));
+		memcpy(op->bytes + sizeof(value), &value, sizeof(value));
+		value = atomic_result(op, value);
+		memcpy(op->bytes, &value, sizeof(value));
+		op->stage = STAGE_WRITE;
+	}
+	rc = op->moving ? rc_xfer_poll(&resp->xfer)
+			: rc_xfer_key(qp, &resp->xfer, NM_DMA_ATOMIC, true, mkey, op->va, op->bytes,
+				      sizeof(*old));
+	op->moving = rc == -EINPROGRESS;
+	if (rc == 0)
+		memcpy(old, op->bytes + sizeof(value), sizeof(*old));
+	return rc;
+}
+
+static int check_atomic(struct nm_qp *qp, struct rc_op *op)
+{
+	if (!qp->rae) {
+		rc_refuse(qp, op->psn, ROCE_NAK_INV_REQ, RC_CAUSE_RECV_INV_REQ,
+			  "the QP does not allow remote atomics (rae is 0)");
+		return -ECANCELED;
+	}
+	if (op->va % 8 != 0) {
+		rc_refuse(qp, op->psn, ROCE_NAK_INV_REQ, RC_CAUSE_RECV_INV_REQ,
+			  "an atomic of 8 bytes at 0x%llx, which is not a multiple of 8",
+			  (unsigned long long)op->va);
+		return -ECANCELED;
+	}
+	op->stage = STAGE_CHECKED;
+	return 0;
+}
+
+static int exec_atomic(struct nm_qp *qp, struct rc_op *op)
+{
+	struct nm_mkey *mkey;
+	char why[NM_WHY_MAX];
+	uint64_t old, *word;
+	struct rc_rd *rd;
+	int rc = 0;
+
+	if (op->stage == STAGE_NEW && check_atomic(qp, op))
+		return -ECANCELED;
+	mkey = check(qp, op->rkey, op->va, 8, NM_ACC_A, why);
+	if (!mkey) {
+		rc_xfer_cancel(&qp->rc->resp.xfer);
+		rc_refuse(qp, op->psn, ROCE_NAK_ACCESS, RC_CAUSE_RECV_ACCESS, "%s", why);
+		return -ECANCELED;
+	}
+	word = nm_mkey_ptr(mkey, op->va, 8);
+	if (!word && op->pkt)
+		return -EINPROGRESS;
+	if (word && (uintptr_t)word % 8 == 0)
+		old = atomic_mapped(op, word);
+	else
+		rc = word ? -EFAULT : atomic_copied(qp, op, mkey, &old);
+	if (rc == -EINPROGRESS)
+		return rc;
+	if (rc) {
+		rc_refuse(qp, op->psn, ROCE_NAK_ACCESS, RC_CAUSE_RECV_ACCESS,
+			  "the memory behind key 0x%08x at 0x%llx cannot be used for an atomic",
+			  op->rkey, (unsigned long long)op->va);
+		return -ECANCELED;
+	}
+	rd = take_rd(qp, op);
+	if (!rd)
+		return -ECANCELED;
+	qp->obj.nic->counters.rx_atomic_requests++;
+	rd->result = old;
+	return 0;
+}
+
+int rc_exec(struct nm_qp *qp, struct rc_op *op)
+{
+	uint16_t flags = op->info->flags;
+
+	if (op->bad) {
+		rc_refuse(qp, op->psn, ROCE_NAK_INV_REQ, RC_CAUSE_RECV_INV_REQ,
+			  "%s of %u bytes: %s", op->info->name, op->len, op->bad);
+		return -ECANCELED;
+	}
+	if (flags & RF_SEND)
+		return exec_send(qp, op);
+	if (flags & RF_WRITE)
+		return exec_write(qp, op);
+	if (flags & RF_READ)
+		return exec_read(qp, op);
+	return exec_atomic(qp, op);
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Between the transport and the link: packets out, and in with the checks that come before any
+ * QP's. */
+#include "emu/nicmodel/rc.h"
+
+#include <string.h>
+
+uint8_t *rc_packet(struct nm_qp *qp, uint8_t opcode, bool se, uint32_t payload_len, bool ackreq,
+		   uint32_t psn)
+{
+	struct nm_packet *pkt = &qp->rc->tx;
+
+	pkt->route = qp->route;
+	pkt->hdr_len = roce_ops[opcode].hdr_len;
+	pkt->payload_len = payload_len;
+	roce_bth_put(pkt->hdr, opcode, se, payload_len, qp->remote_qpn, ackreq, psn);
+	return pkt->hdr + ROCE_BTH_LEN;
+}
+
+static int send_once(struct nm_qp *qp)
+{
+	struct nm_nic *nic = qp->obj.nic;
+	struct nm_packet *pkt = &qp->rc->tx;
+	int rc = nic->ops.link_send(nic->ops.ctx, pkt);
+
+	if (rc == -EAGAIN) {
+		qp->rc->req.link_retry_ns = qp->rc->now_ns + RC_LINK_RETRY_NS;
+	} else if (rc == 0) {
+		nic->counters.tx_packets++;
+		nic->counters.tx_bytes += pkt->hdr_len + pkt->payload_len;
+	}
+	return rc;
+}
+
+int rc_send(struct nm_qp *qp)
+{
+	struct nm_nic *nic = qp->obj.nic;
+	struct nm_event ev = {.kind = NM_EV_TX, .qpn = qp->obj.number, .packet = &qp->rc->tx};
+	enum nm_verdict verdict;
+	int rc;
+
+	if (!nm_watched(nic, NM_EV_TX))
+		return send_once(qp);
+	verdict = nm_point(nic, &ev);
+	if (verdict == NM_DROP)
+		return 0;
+	rc = send_once(qp);
+	if (rc == 0 && verdict == NM_DUP)
+		(void)send_once(qp);
+	return rc;
+}
+
+/* What is wrong with the packet before any QP is looked at; NULL: nothing. */
+static const char *malformed(const struct nm_packet *pkt)
+{
+	const struct roce_op *info;
+	uint64_t len = 0;
+
+	if (pkt->hdr_len < ROCE_BTH_LEN || pkt->hdr_len > NM_PKT_HDR_MAX)
+		return "header length is not that of any packet";
+	if (pkt->hdr[0] >= ROCE_RC_OPCODES || roce_ops[pkt->hdr[0]].flags == 0)
+		return "opcode is not one of the reliable connection";
+	info = &roce_ops[pkt->hdr[0]];
+	if (pkt->hdr_len != info->hdr_len)
+		return "header length is not that of its opcode";
+	if (pkt->niov > NM_PKT_MAX_IOV || pkt->payload_len > NM_MTU_MAX)
+		return "payload is longer than any MTU";
+	for (uint32_t i = 0; i < pkt->niov; i++)
+		len += pkt->payload[i].iov_len;
+	if (len != pkt->payload_len)
+		return "payload length differs from its pieces";
+	if (pkt->payload_len > 0 && !(info->flags & RF_PAYLOAD))
+		return "opcode carries no payload, but there is some";
+	return NULL;
+}
+
+/* A connected QP hears only its peer (IBTA 9.6.1.5). */
+static bool from_peer(const struct nm_qp *qp, const struct nm_packet *pkt)
+{
+	static const uint8_t none[16];
+
+	if (memcmp(qp->route.dgid, none, sizeof(none)) == 0)
+		return pkt->route.slid == qp->route.dlid;
+	return memcmp(qp->route.dgid, pkt->route.sgid, sizeof(none)) == 0;
+}
+
+static bool state_receives(const struct nm_qp *qp, bool response)
+{
+	switch (qp->state) {
+	case PRM_QP_RTS:
+	case PRM_QP_SQD:
+	case PRM_QP_SQER:
+		return true;
+	case PRM_QP_RTR:
+		return !response;
+	default:
+		return false;
+	}
+}
+
+static struct nm_qp *find_qp(struct nm_nic *nic, const struct nm_packet *pkt,
+			     const struct roce_bth *bth)
+{
+	const struct roce_op *info = &roce_ops[bth->opcode];
+	struct nm_qp *qp = (struct nm_qp *)nm_obj_get(nic, NM_OBJ_QP, bth->dqpn);
+
+	if (!qp) {
+		nm_diagnose(nic, bth->dqpn, "%s for QP 0x%06x, which does not exist: dropped",
+			    info->name, bth->dqpn);
+		return NULL;
+	}
+	if (qp->st != PRM_QP_ST_RC || !state_receives(qp, (info->flags & RF_RESP) != 0)) {
+		nm_diagnose(nic, bth->dqpn,
+			    "%s with PSN 0x%06x for a QP in state %u of service type %u: dropped",
+			    info->name, bth->psn, qp->state, qp->st);
+		return NULL;
+	}
+	if ((bth->pkey & 0x7fff) != (ROCE_PKEY & 0x7fff)) {
+		nm_diagnose(nic, bth->dqpn,
+			    "%s with partition key 0x%04x, expected 0x%04x: dropped", info->name,
+			    bth->pkey, ROCE_PKEY);
+		return NULL;
+	}
+	if (!from_peer(qp, pkt)) {
+		nm_diagnose(
+			nic, bth->dqpn,
+			"%s with PSN 0x%06x comes from another address than the peer's: dropped",
+			info->name, bth->psn);
+		return NULL;
+	}
+	return qp;
+}
+
+static void receive_once(struct nm_nic *nic, struct nm_packet *pkt)
+{
+	const char *wrong = malformed(pkt);
+	struct roce_bth bth;
+	struct nm_qp *qp;
+
+	nic->counters.rx_packets++;
+	if (wrong) {
+		nm_diagnose(nic, 0, "a packet of opcode 0x%02x, header %u, payload %u: %s: dropped",
+			    pkt->hdr[0], pkt->hdr_len, pkt->payload_len, wrong);
+		return;
+	}
+	nic->counters.rx_bytes += pkt->hdr_len + pkt->payload_len;
+	roce_bth_get(pkt->hdr, &bth);
+	qp = find_qp(nic, pkt, &bth);
+	if (!qp)
+		return;
+	if (roce_ops[bth.opcode].flags & RF_RESP)
+		rc_ack_receive(qp, pkt, &bth);
+	else
+		rc_resp_receive(qp, pkt, &bth);
+}
+
+void nm_nic_receive(struct nm_nic *nic, struct nm_packet *pkt)
+{
+	struct nm_event ev = {.kind = NM_EV_RX, .packet = pkt};
+	enum nm_verdict verdict = NM_PASS;
+
+	if (nm_watched(nic, NM_EV_RX)) {
+		ev.qpn = pkt->hdr_len >= ROCE_BTH_LEN ? prm_load32(pkt->hdr + 4) & 0xffffff : 0;
+		verdict = nm_point(nic, &ev);
+	}
+	if (verdict == NM_DROP)
+		return;
+	receive_once(nic, pkt);
+	if (verdict == NM_DUP)
+		receive_once(nic, pkt);
+}

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Requester: WQEs become packets.
+ *
+ * One WQE at a time is `cur`; it sends until the window, the link, a fence or the turn stops it.
+ * Retransmission is go-back-N: `cur` and snd_psn return to the oldest unacknowledged PSN, and the
+ * packet that had this PSN is made again, wherever in its message it lies (IBTA 9.9.2.4.1).
+ */
+#include "emu/nicmodel/rc.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Opcodes of a message's packets: middle, last, first, only (first = 2, last = 1). */
+static const uint8_t write_opcodes[4] = {ROCE_WRITE_MIDDLE, ROCE_WRITE_LAST, ROCE_WRITE_FIRST,
+					 ROCE_WRITE_ONLY};
+static const uint8_t send_opcodes[4] = {ROCE_SEND_MIDDLE, ROCE_SEND_LAST, ROCE_SEND_FIRST,
+					ROCE_SEND_ONLY};
+
+void rc_req_start(struct nm_qp *qp, uint32_t psn)
+{
+	struct rc_req *req = &qp->rc->req;
+
+	req->una = psn;
+	req->snd_psn = psn;
+	req->max_psn = psn;
+	req->next_psn = psn;
+	req->retry_left = qp->retry_count;
+	req->rnr_left = qp->rnr_retry;
+	req->rnr_timer = 0xff;
+	req->db_seen = true; /* WQEs may have been posted in RTR */
+	req->sweep = true;
+}
+
+void rc_req_seek(struct nm_qp *qp)
+{
+	struct rc_req *req = &qp->rc->req;
+
+	req->cur = req->una_seq;
+	req->snd_psn = req->una;
+	req->wr_valid = false;
+	req->rd_out = 0;
+	for (uint32_t seq = req->tail; seq != req->head; seq++) {
+		struct rc_swqe *w = rc_swqe_at(req, seq);
+
+		if ((int32_t)(seq - req->una_seq) >= 0)
+			w->issued = false;
+		req->rd_out += w->issued;
+	}
+}
+
+void rc_req_fail(struct nm_qp *qp, uint32_t seq, uint8_t cause)
+{
+	struct rc_swqe *w = rc_swqe_at(&qp->rc->req, seq);
+
+	assert(cause != RC_CAUSE_NONE && cause < RC_CAUSES);
+	if (w->syndrome)
+		return;
+	w->syndrome = rc_errors[cause].syndrome;
+	w->cause = cause;
+	nm_qp_schedule(qp);
+}
+
+static uint32_t packets_of(const struct nm_qp *qp, uint64_t len)
+{
+	return len == 0 ? 1 : (uint32_t)((len + qp->mtu - 1) / qp->mtu);
+}
+
+/* Decodes the WQE at next_idx into a new entry at head. */
+static void append(struct nm_qp *qp)
+{
+	struct rc_req *req = &qp->rc->req;
+	struct rc_swqe *w = rc_swqe_at(req, req->head);
+	uint32_t posted = (uint16_t)(req->pi - req->next_idx);
+	uint8_t log_msg_max = qp->log_msg_max && qp->log_msg_max < NM_MSG_MAX_LOG ? qp->log_msg_max
+										  : NM_MSG_MAX_LOG;
+	char why[NM_WHY_MAX] = "";
+	uint8_t cause = RC_CAUSE_NONE;
+	struct nm_wr *wr = &req->wr;
+
+	if (qp->st != PRM_QP_ST_RC) {
+		nm_wqe_decode(&req->ring, req->next_idx, wr, why);
+		cause = RC_CAUSE_WQE;
+		snprintf(why, sizeof(why), "WQE %u: service type %u is not one that sends here",
+			 wr->wqe_idx, qp->st);
+	} else if (nm_wqe_decode(&req->ring, req->next_idx, wr, why)) {
+		cause = RC_CAUSE_WQE;
+	} else if (wr->nbb > posted) {
+		cause = RC_CAUSE_WQE;
+		snprintf(why, sizeof(why), "WQE %u: ds %u takes %u WQEBBs, %u are posted",
+			 wr->wqe_idx, wr->ds, wr->nbb, posted);
+	} else if (wr->len > UINT64_C(1) << log_msg_max) {
+		cause = RC_CAUSE_LENGTH;
+		snprintf(why, sizeof(why), "WQE %u: message of %llu bytes, the QP allows 2^%u",
+			 wr->wqe_idx, (unsigned long long)wr->len, log_msg_max);
+	} else if (wr->qpn_seen != qp->obj.number) {
+		nm_diagnose(qp->obj.nic, qp->obj.number,
+			    "WQE %u names QP 0x%06x in its control segment: executed all the same",
+			    wr->wqe_idx, wr->qpn_seen);
+	}
+	*w = (struct rc_swqe){
+		.len = wr->len,
+		.first_psn = req->next_psn,
+		.wqe_idx = req->next_idx,
+		.nbb = wr->nbb > posted ? (uint8_t)posted : wr->nbb,
+		.opcode = wr->opcode,
+		.kind = wr->kind,
+		.ce = wr->ce,
+		.fence = wr->fence,
+		.se = wr->se,
+	};
+	if (wr->kind >= NM_WR_SEND && !cause)
+		w->npsn = wr->kind == NM_WR_ATOMIC ? 1 : packets_of(qp, wr->len);
+	req->next_psn = psn_add(req->next_psn, w->npsn);
+	req->next_idx = (uint16_t)(req->next_idx + w->nbb);
+	req->wr_valid = true;
+	req->wr_seq = req->head;
+	req->head++;
+	qp->obj.nic->counters.wqes++;
+	rc_gather_reset(qp);
+	if (cause) {
+		nm_diagnose(qp->obj.nic, qp->obj.number, "%s", why);
+		rc_req_fail(qp, req->head - 1, cause);
+	}
+}
+
+/* cur's WQE decoded: 0; -EAGAIN: nothing posted; -EINPROGRESS. */
+static int current_wqe(struct nm_qp *qp)
+{
+	struct rc_req *req = &qp->rc->req;
+	char why[NM_WHY_MAX];
+	int rc;
+
+	if (req->cur == req->head) {
+		rc = rc_req_fetch(qp);
+		if (rc == -EFAULT) {
+			nm_diagnose(qp->obj.nic, qp->obj.number,
+				    "the send queue's memory cannot be read at WQE %u",
+				    req->next_idx);
+			qp->rc->fatal = true;
+			return -EAGAIN;
+		}
+		if (rc)
+			return rc;
+		append(qp);
+	} else if (!req->wr_valid || req->wr_seq != req->cur) {
+		nm_wqe_decode(&req->ring, rc_swqe_at(req, req->cur)->wqe_idx, &req->wr, why);
+		req->wr_valid = true;
+		req->wr_seq = req->cur;
+		rc_gather_reset(qp);
+	}
+	return 0;
+}
+
+/* May a WQE that has sent nothing yet begin? */
+static bool may_begin(struct nm_qp *qp, const struct rc_swqe *w)
+{
+	struct rc_req *req = &qp->rc->req;
+	uint32_t span = (uint32_t)psn_diff(w->first_psn, req->una) + w->npsn;
+
+	switch (w->fence) {
+	case NM_FENCE:
+	case NM_FENCE_BOTH:
+		if (req->rd_out > 0)
+			return false;
+		break;
+	case NM_FENCE_STRONG:
+		if (req->tail != req->cur)
+			return false;
+		break;
+	default:
+		break;
+	}
+	if (rc_is_rd(w) && req->rd_out >= qp->max_rd_atomic)
+		return false;
+	return span < RC_PSN_SPAN;
+}
+
+static bool ask_for_ack(const struct nm_qp *qp, uint32_t psn, bool last)
+{
+	uint32_t every = UINT32_C(1) << qp->log_ack_req_freq;
+
+	if (every > RC_ACK_EVERY)
+		every = RC_ACK_EVERY;
+	return last || (psn & (every - 1)) == every - 1;
+}
+
+/* 0, or why it was not sent; -EPERM: the WQE failed. */
+static int send_data(struct nm_qp *qp, struct rc_swqe *w, uint64_t off)
+{
+	struct rc_req *req = &qp->rc->req;
+	uint64_t left = w->len - off;
+	uint32_t n = left < qp->mtu ? (uint32_t)left : qp->mtu;
+	bool first = off == 0, last = left == n;
+	bool imm = last && req->wr.imm_valid;
+	bool is_write = w->kind == NM_WR_WRITE;
+	uint8_t cause = RC_CAUSE_NONE;
+	uint8_t opcode, *ext;
+	int rc;
+
+	if (first && (!last || req->wr.nsge > 1) &&
+	    !rc_check_sges(qp, &req->wr, NM_ACC_LR, &cause)) {
+		rc_req_fail(qp, req->cur, cause);
+		return -EPERM;
+	}
+	rc = rc_gather(qp, off, n, &cause);
+	if (rc == -EPERM)
+		rc_req_fail(qp, req->cur, cause);
+	if (rc)
+		return rc;
+	opcode = (is_write ? write_opcodes : send_opcodes)[first * 2 + last];
+	ext = rc_packet(qp, (uint8_t)(opcode + imm), last && w->se && (imm || !is_write), n,
+			ask_for_ack(qp, req->snd_psn, last), req->snd_psn);
+	if (is_write && first) {
+		roce_reth_put(ext, req->wr.raddr, req->wr.rkey, (uint32_t)w->len);
+		ext += ROCE_RETH_LEN;
+	}
+	if (imm)
+		prm_store32(ext, req->wr.imm);
+	qp->rc->tx.hdr_len = roce_ops[opcode + imm].hdr_len;
+	rc = rc_send(qp);
+	if (rc == -EFAULT) {
+		rc_req_fail(qp, req->cur, RC_CAUSE_MEMORY);
+		return -EPERM;
+	}
+	if (rc == 0)
+		req->snd_psn = psn_add(req->snd_psn, 1);
+	return rc;
+}
+
+static int send_read(struct nm_qp *qp, struct rc_swqe *w, uint64_t off)
+{
+	struct rc_req *req = &qp->rc->req;
+	uint8_t cause;
+	uint8_t *ext;
+	int rc;
+
+	if (!rc_check_sges(qp, &req->wr, NM_ACC_LW, &cause)) {
+		rc_req_fail(qp, req->cur, cause);
+		return -EPERM;
+	}
+	qp->rc->tx.niov = 0;
+	ext = rc_packet(qp, ROCE_READ_REQUEST, false, 0, true, req->snd_psn);
+	roce_reth_put(ext, req->wr.raddr + off, req->wr.rkey, (uint32_t)(w->len - off));
+	rc = rc_send(qp);
+	if (rc == 0)
+		req->snd_psn = psn_add(w->first_psn, w->npsn);
+	return rc;
+}
+
+static int send_atomic(struct nm_qp *qp, struct rc_swqe *w)
+{
+	struct rc_req *req = &qp->rc->req;
+	bool cs = w->opcode == PRM_WQE_ATOMIC_CS;
+	uint8_t cause;
+	uint8_t *ext;
+	int rc;
+
+	if (!rc_check_sges(qp, &req->wr, NM_ACC_LW, &cause)) {
+		rc_req_fail(qp, req->cur, cause);
+		return -EPERM;
+	}
+	qp->rc->tx.niov = 0;
+	ext = rc_packet(qp, cs ? ROCE_COMPARE_SWAP : ROCE_FETCH_ADD, false, 0, true, req->snd_psn);
+	prm_store64(ext, req->wr.raddr);
+	prm_store32(ext + 8, req->wr.rkey);
+	prm_store64(ext + 12, req->wr.swap_add);
+	prm_store64(ext + 20, cs ? req->wr.compare : 0);
+	rc = rc_send(qp);
+	if (rc == 0)
+		req->snd_psn = psn_add(req->snd_psn, 1);
+	return rc;
+}
+
+/* A WQE that sends nothing: NOP, DUMP. Done once everything before it is. */
+static int pass_silent(struct nm_qp *qp, struct rc_swqe *w)
+{
+	struct rc_req *req = &qp->rc->req;
+	uint8_t cause;
+
+	if (w->kind == NM_WR_DUMP && !rc_check_sges(qp, &req->wr, NM_ACC_LR, &cause)) {
+		rc_req_fail(qp, req->cur, cause);
+		return -EPERM;
+	}
+	return 0;
+}
+
+static int send_packet(struct nm_qp *qp, struct rc_swqe *w)
+{
+	struct rc_req *req = &qp->rc->req;
+	uint64_t off = (uint64_t)(uint32_t)psn_diff(req->snd_psn, w->first_psn) * qp->mtu;
+	int rc;
+
+	switch (w->kind) {
+	case NM_WR_WRITE:
+	case NM_WR_SEND:
+		if (psn_diff(req->snd_psn, req->una) >= RC_WINDOW)
+			return -EAGAIN;
+		return send_data(qp, w, off);
+	case NM_WR_READ:
+	case NM_WR_ATOMIC:
+		rc = w->kind == NM_WR_READ ? send_read(qp, w, off) : send_atomic(qp, w);
+		if (rc == 0) {
+			w->issued = true;
+			req->rd_out++;
+		}
+		return rc;
+	default:
+		return pass_silent(qp, w);
+	}
+}
+
+/* One packet, or one silent WQE. 0: go on; else stop for now. */
+static int step(struct nm_qp *qp)
+{
+	struct rc_req *req = &qp->rc->req;
+	struct rc_swqe *w;
+	int rc;
+
+	/* An ACK may have come for what is just being sent again. */
+	if ((int32_t)(req->cur - req->una_seq) < 0 || psn_diff(req->snd_psn, req->una) < 0)
+		rc_req_seek(qp);
+	rc = current_wqe(qp);
+	if (rc)
+		return rc;
+	w = rc_swqe_at(req, req->cur);
+	if (w->syndrome)
+		return -EAGAIN;
+	if (req->snd_psn == w->first_psn && !may_begin(qp, w))
+		return -EAGAIN;
+	rc = send_packet(qp, w);
+	if (rc)
+		return rc;
+	qp->rc->moved = true;
+	if (psn_diff(req->snd_psn, req->max_psn) > 0)
+		req->max_psn = req->snd_psn;
+	if (req->snd_psn == psn_add(w->first_psn, w->npsn))
+		req->cur++;
+	return 0;
+}
+
+void rc_req_run(struct nm_qp *qp)
+{
+	int rc = rc_req_dbr(qp);
+
+	if (rc == -EINPROGRESS)
+		qp->rc->polling = true;
+	if (rc_landings_run(qp))
+		qp->rc->polling = true;
+	if (!qp->rc->req.rnr_until_ns && !qp->rc->req.link_retry_ns) {
+		for (uint32_t i = 0; i < RC_TURN; i++) {
+			rc = step(qp);
+			if (rc || rc_turn_over(qp, i))
+				break;
+		}
+		if (rc == 0)
+			nm_qp_schedule(qp);
+		else if (rc == -EINPROGRESS)
+			qp->rc->polling = true;
+	}
+	rc_complete(qp);
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "emu/nicmodel/wqe.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "prm/prm.h"
+
+/* Control segment (PRM, control segment format): byte offsets within the first octoword. */
+enum { CTRL_OPMOD = 0, CTRL_QPN_DS = 4, CTRL_FM_CE_SE = 11, CTRL_IMM = 12 };
+
+/* Segments behind the control segment, per opcode (PRM, send WQE construction; RC). */
+static const struct wqe_format {
+	uint8_t opcode;
+	uint8_t kind;  /* enum nm_wr_kind */
+	uint8_t fixed; /* octowords before the data segments, control segment included */
+	bool imm;
+	bool may_inline;
+	const char *name;
+} formats[] = {
+	{PRM_WQE_NOP, NM_WR_NOP, 1, false, false, "NOP"},
+	{PRM_WQE_DUMP, NM_WR_DUMP, 1, false, false, "DUMP"},
+	{PRM_WQE_RDMA_WRITE, NM_WR_WRITE, 2, false, true, "RDMA WRITE"},
+	{PRM_WQE_RDMA_WRITE_IMM, NM_WR_WRITE, 2, true, true, "RDMA WRITE with immediate"},
+	{PRM_WQE_SEND, NM_WR_SEND, 1, false, true, "SEND"},
+	{PRM_WQE_SEND_IMM, NM_WR_SEND, 1, true, true, "SEND with immediate"},
+	{PRM_WQE_RDMA_READ, NM_WR_READ, 2, false, false, "RDMA READ"},
+	{PRM_WQE_ATOMIC_CS, NM_WR_ATOMIC, 3, false, false, "compare and swap"},
+	{PRM_WQE_ATOMIC_FA, NM_WR_ATOMIC, 3, false, false, "fetch and add"},
+};
+
+static const struct wqe_format *format_of(uint8_t opcode)
+{
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+		if (formats[i].opcode == opcode)
+			return &formats[i];
+	}
+	return NULL;
+}
+
+uint32_t nm_wqe_bbs(const struct nm_sq_ring *ring, uint16_t wqe_idx)
+{
+	uint32_t ds = nm_wqe_octoword(ring, wqe_idx, 0)[CTRL_QPN_DS + 3] & 0x3f;
+
+	return ds == 0 ? 1 : (ds + NM_WQEBB_OCTOWORDS - 1) / NM_WQEBB_OCTOWORDS;
+}
+
+uint16_t nm_wqe_index(const struct nm_sq_ring *ring, uint16_t wqe_idx)
+{
+	return (uint16_t)(prm_load32(nm_wqe_octoword(ring, wqe_idx, 0)) >> 8);
+}
+
+uint32_t nm_wqe_sge(const struct nm_sq_ring *ring, const struct nm_wr *wr, uint32_t ow,
+		    struct nm_sge *sge)
+{
+	const uint8_t *seg = nm_wqe_octoword(ring, wr->wqe_idx, ow);
+	uint32_t count = prm_load32(seg);
+
+	sge->is_inline = (count & (uint32_t)PRM_INLINE_SEG) != 0;
+	sge->ow = (uint8_t)ow;
+	if (sge->is_inline) {
+		sge->len = count & NM_INLINE_MAX;
+		sge->lkey = 0;
+		sge->va = 0;
+		return ow + (4 + sge->len + NM_OCTOWORD - 1) / NM_OCTOWORD;
+	}
+	sge->len = count == 0 ? NM_SGE_ZERO_MEANS : count;
+	sge->lkey = prm_load32(seg + 4);
+	sge->va = prm_load64(seg + 8);
+	return ow + 1;
+}
+
+void nm_wqe_inline(const struct nm_sq_ring *ring, const struct nm_wr *wr, const struct nm_sge *sge,
+		   uint32_t off, void *to, uint32_t len)
+{
+	uint8_t *out = to;
+	uint32_t at = 4 + off; /* bytes from the segment's first */
+
+	while (len > 0) {
+		const uint8_t *ow = nm_wqe_octoword(ring, wr->wqe_idx, sge->ow + at / NM_OCTOWORD);
+		uint32_t skip = at % NM_OCTOWORD;
+		uint32_t n = NM_OCTOWORD - skip < len ? NM_OCTOWORD - skip : len;
+
+		memcpy(out, ow + skip, n);
+		out += n;
+		at += n;
+		len -= n;
+	}
+}
+
+static uint8_t decode_data(const struct nm_sq_ring *ring, const struct wqe_format *format,
+			   struct nm_wr *wr, char *why)
+{
+	uint32_t ow = format->fixed;
+
+	while (ow < wr->ds) {
+		struct nm_sge sge;
+
+		ow = nm_wqe_sge(ring, wr, ow, &sge);
+		if (ow > wr->ds) {
+			snprintf(why, NM_WHY_MAX,
+				 "WQE %u: an inline segment of %u bytes ends at octoword %u, but "
+				 "ds is %u",
+				 wr->wqe_idx, sge.len, ow, wr->ds);
+			return PRM_SYND_LOCAL_QP_OP;
+		}
+		if (sge.is_inline && !format->may_inline) {
+			snprintf(why, NM_WHY_MAX,
+				 "WQE %u: inline data in a %s, which takes a scatter list",
+				 wr->wqe_idx, format->name);
+			return PRM_SYND_LOCAL_QP_OP;
+		}
+		wr->len += sge.len;
+		wr->nsge++;
+	}
+	if (wr->kind == NM_WR_ATOMIC && wr->len != 8) {
+		snprintf(why, NM_WHY_MAX,
+			 "WQE %u: a %s returns 8 bytes, its data segments hold %llu", wr->wqe_idx,
+			 format->name, (unsigned long long)wr->len);
+		return PRM_SYND_LOCAL_QP_OP;
+	}
+	return 0;
+}
+
+static void decode_ctrl(const uint8_t *ctrl, uint16_t wqe_idx, struct nm_wr *wr)
+{
+	uint32_t head = prm_load32(ctrl);
+	uint32_t qpn_ds = prm_load32(ctrl + CTRL_QPN_DS);
+	uint8_t flags = ctrl[CTRL_FM_CE_SE];
+
+	*wr = (struct nm_wr){
+		.opcode = (uint8_t)head,
+		.opmod = (uint8_t)(head >> 24),
+		.idx_seen = (uint16_t)(head >> 8),
+		.qpn_seen = qpn_ds >> 8,
+		.ds = qpn_ds & 0x3f,
+		.fence = flags >> 5,
+		.ce = (flags >> 2) & 3,
+		.se = (flags & 2) != 0,
+		.imm = prm_load32(ctrl + CTRL_IMM),
+		.wqe_idx = wqe_idx,
+	};
+	wr->nbb =
+		wr->ds == 0 ? 1 : (uint8_t)((wr->ds + NM_WQEBB_OCTOWORDS - 1) / NM_WQEBB_OCTOWORDS);
+}
+
+uint8_t nm_wqe_decode(const struct nm_sq_ring *ring, uint16_t wqe_idx, struct nm_wr *wr, char *why)
+{
+	const struct wqe_format *format;
+	const uint8_t *seg;
+
+	decode_ctrl(nm_wqe_octoword(ring, wqe_idx, 0), wqe_idx, wr);
+	format = format_of(wr->opcode);
+	if (!format) {
+		snprintf(why, NM_WHY_MAX, "WQE %u: opcode 0x%02x is not one of this queue's",
+			 wqe_idx, wr->opcode);
+		return PRM_SYND_LOCAL_QP_OP;
+	}
+	wr->kind = format->kind;
+	wr->imm_valid = format->imm;
+	wr->data_ow = format->fixed;
+	/* A NOP may carry any ds with old segments behind it: cancelled work. */
+	if (wr->kind == NM_WR_NOP && wr->ds >= 1)
+		return 0;
+	if (wr->ds < format->fixed) {
+		snprintf(why, NM_WHY_MAX, "WQE %u: ds is %u, a %s takes at least %u", wqe_idx,
+			 wr->ds, format->name, format->fixed);
+		return PRM_SYND_LOCAL_QP_OP;
+	}
+	if (format->fixed >= 2) {
+		seg = nm_wqe_octoword(ring, wqe_idx, 1);
+		wr->raddr = prm_load64(seg);
+		wr->rkey = prm_load32(seg + 8);
+	}
+	if (wr->kind == NM_WR_ATOMIC) {
+		seg = nm_wqe_octoword(ring, wqe_idx, 2);
+		wr->swap_add = prm_load64(seg);
+		wr->compare = prm_load64(seg + 8);
+	}
+	return decode_data(ring, format, wr, why);
+}
