@@ -266,9 +266,17 @@ static int no_segments(struct bi_rig *rig)
 	return run_raw(rig, &(struct raw_wqe){.opcode = MLX5_OPCODE_RDMA_WRITE, .ds = 0});
 }
 
+/* Slot 0 of a fresh queue with the index of another lap: the NIC does what the slot says. */
 static int wrong_wqe_index(struct bi_rig *rig)
 {
-	return run_raw(rig, &(struct raw_wqe){.opcode = MLX5_OPCODE_RDMA_WRITE, .ds = 3, .idx = 7});
+	static const struct vp_qp_opts defaults;
+	static const struct raw_wqe raw = {.opcode = MLX5_OPCODE_RDMA_WRITE, .ds = 3, .idx = 7};
+
+	if (bi_pair_open(rig, &rig->victim, &defaults, &defaults) || post_raw(rig, &raw))
+		return -1;
+	if (bi_expect(&rig->victim.a_cq, IBV_WC_SUCCESS, 0, "requester's"))
+		return -1;
+	return bi_expect_state(rig->victim.a, IBV_QPS_RTS, "requester's");
 }
 
 /* ---- states and mailboxes ---- */
