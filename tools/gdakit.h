@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The gdakit command: what its files offer each other. One thread. */
+#ifndef GDAKIT_TOOLS_GDAKIT_H
+#define GDAKIT_TOOLS_GDAKIT_H
+
+#include <limits.h>
+#include <stdbool.h>
+
+#include "emu/uverbs/identity.h"
+
+enum exit_code {
+	EXIT_USAGE = 64,    /* EX_USAGE */
+	EXIT_REFUSED = 125, /* gdakit itself could not do it; as env(1) and docker(1) */
+	EXIT_NO_EXEC = 126,
+	EXIT_NOT_FOUND = 127,
+};
+
+/* "gdakit: ..." on stderr. */
+void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* ---- the simulated host (claim.c) ---- */
+
+/*
+ * Takes an address block: `name` NULL: the first free one; a number; "127.a.b"; or any other text,
+ * which always means the same block. The descriptor keeps it, and is inherited. -1: said why.
+ */
+int claim_host(const char *name, struct uv_identity *id);
+
+/* ---- what the program sees (sysfs_tree.c, ns.c) ---- */
+
+struct view {
+	struct uv_identity id;
+	bool ethernet;
+};
+
+/* Writes the files below `root`: class/..., bus/..., devices/... 0 or -1, said. */
+int sysfs_tree_write(const char *root, const struct view *view);
+/*
+ * Gives the calling process its own view of /sys and /dev, with the device in it, and refuses RDMA
+ * netlink. `scratch` is an empty directory. 0 or -1, said.
+ */
+int view_enter(const char *scratch, const struct view *view);
+/* The steps, for the doctor: 0, or -1 with errno and nothing said. */
+int view_new_namespace(void);
+int view_refuse_netlink(void);
+int view_overlay(const char *lower, const char *target);
+
+/* ---- run.c ---- */
+
+struct run_options {
+	bool verbose;
+	bool ethernet;
+	const char *host; /* NULL: any */
+	const char *wire; /* "udp" or "local" */
+	char **argv;	  /* program and its arguments, NULL terminated */
+};
+
+/* Exit code of the program, 128 + signal, or enum exit_code. */
+int run_program(const struct run_options *options);
+/* Path of the preload library, or false: said where it was looked for (unless quiet). */
+bool find_preload(char path[PATH_MAX], bool quiet);
+
+/* 0: `gdakit run` can work on this machine; 1: not, said what is missing. */
+int doctor(void);
+
+#endif

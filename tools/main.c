@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/* gdakit run, gdakit doctor: arguments. */
+#include <argp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/gdakit.h"
+
+const char *argp_program_version = "gdakit " GDAKIT_VERSION;
+
+void complain(const char *fmt, ...)
+{
+	va_list ap;
+
+	fputs("gdakit: ", stderr);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+}
+
+/* ---- gdakit run ---- */
+
+enum { KEY_LINK_LAYER = 256, KEY_NICS, KEY_HOST, KEY_WIRE };
+
+static const struct argp_option run_argp_options[] = {
+	{.name = "verbose", .key = 'v', .doc = "Say on stderr what the device refuses, and why"},
+	{.name = "link-layer",
+	 .key = KEY_LINK_LAYER,
+	 .arg = "LAYER",
+	 .doc = "What the port says it is: ethernet (default) or infiniband"},
+	{.name = "nics", .key = KEY_NICS, .arg = "N", .doc = "Devices of the host; 1 for now"},
+	{.name = "host",
+	 .key = KEY_HOST,
+	 .arg = "NAME",
+	 .doc = "Which simulated host this is: a number, 127.a.b, or a name. Default: a free one"},
+	{.name = "wire",
+	 .key = KEY_WIRE,
+	 .arg = "WIRE",
+	 .doc = "What joins hosts: udp (default), or local: nothing"},
+	{0},
+};
+
+static error_t run_parse(int key, char *arg, struct argp_state *state)
+{
+	struct run_options *o = state->input;
+
+	switch (key) {
+	case 'v':
+		o->verbose = true;
+		return 0;
+	case KEY_LINK_LAYER:
+		if (strcmp(arg, "ethernet") != 0 && strcmp(arg, "infiniband") != 0)
+			argp_error(state, "--link-layer is '%s', expected ethernet or infiniband",
+				   arg);
+		o->ethernet = !strcmp(arg, "ethernet");
+		return 0;
+	case KEY_NICS:
+		if (strcmp(arg, "1") != 0)
+			argp_error(state, "--nics is '%s', expected 1", arg);
+		return 0;
+	case KEY_HOST:
+		o->host = arg;
+		return 0;
+	case KEY_WIRE:
+		if (strcmp(arg, "udp") != 0 && strcmp(arg, "local") != 0)
+			argp_error(state, "--wire is '%s', expected udp or local", arg);
+		o->wire = arg;
+		return 0;
+	case ARGP_KEY_ARGS:
+		o->argv = state->argv + state->next;
+		state->next = state->argc;
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		argp_error(state, "no program given");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp run_argp = {
+	.options = run_argp_options,
+	.parser = run_parse,
+	.args_doc = "[--] PROGRAM [ARGUMENT...]",
+	.doc = "Runs PROGRAM on a simulated host that has a ConnectX-7 (mlx5_0).\v"
+	       "The exit code is PROGRAM's, 128 + N if signal N ended it, 125 if gdakit could not "
+	       "start it, "
+	       "126 or 127 if PROGRAM could not be executed or found.",
+};
+
+static int main_run(int argc, char **argv)
+{
+	struct run_options o = {.ethernet = true, .wire = "udp"};
+
+	/* In order: what follows PROGRAM is its own. */
+	argp_parse(&run_argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
+	return run_program(&o);
+}
+
+/* ---- gdakit doctor ---- */
+
+static const struct argp doctor_argp = {
+	.doc = "Says whether `gdakit run` can work on this machine, and what is missing. Exit code "
+	       "0 if it can.",
+};
+
+static int main_doctor(int argc, char **argv)
+{
+	argp_parse(&doctor_argp, argc, argv, 0, NULL, NULL);
+	return doctor();
+}
+
+/* ---- gdakit ---- */
+
+static const struct {
+	const char *name, *doc;
+	int (*run)(int argc, char **argv);
+} commands[] = {
+	{"run", "run a program on a host that has a ConnectX", main_run},
+	{"doctor", "say what this machine lacks for it", main_doctor},
+};
+enum { NCOMMANDS = sizeof(commands) / sizeof(commands[0]) };
+
+static void usage(FILE *f)
+{
+	fputs("Usage: gdakit COMMAND [OPTION...]\n\n", f);
+	for (int i = 0; i < NCOMMANDS; i++)
+		fprintf(f, "  %-8s %s\n", commands[i].name, commands[i].doc);
+	fputs("\n`gdakit COMMAND --help` describes one, `gdakit --version` says which gdakit this "
+	      "is.\n",
+	      f);
+}
+
+int main(int argc, char **argv)
+{
+	char name[64];
+
+	argp_err_exit_status = EXIT_USAGE;
+	if (argc < 2) {
+		usage(stderr);
+		return EXIT_USAGE;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-?")) {
+		usage(stdout);
+		return 0;
+	}
+	if (!strcmp(argv[1], "--version")) {
+		puts(argp_program_version);
+		return 0;
+	}
+	for (int i = 0; i < NCOMMANDS; i++) {
+		if (strcmp(argv[1], commands[i].name) != 0)
+			continue;
+		snprintf(name, sizeof(name), "gdakit %s", commands[i].name);
+		argv[1] = name;
+		return commands[i].run(argc - 1, argv + 1);
+	}
+	complain("no command '%s'", argv[1]);
+	usage(stderr);
+	return EXIT_USAGE;
+}
