@@ -60,6 +60,13 @@ static int check_handle(struct uv_req *req, const struct uv_attr_spec *spec, str
 	return 0;
 }
 
+/* Libraries widen small constants to the 8 bytes of `data`: the excess must be zero. */
+static bool is_widened(const struct uv_attr_spec *spec, const struct ib_uverbs_attr *attr)
+{
+	return spec->type == UV_PTR_IN && spec->max < sizeof(attr->data) &&
+	       attr->len <= sizeof(attr->data) && !(attr->data >> (8 * spec->max));
+}
+
 static int check_attr(struct uv_req *req, const struct uv_attr_spec *spec, struct uv_arg *arg)
 {
 	const char *name = req->method->name;
@@ -71,7 +78,7 @@ static int check_attr(struct uv_req *req, const struct uv_attr_spec *spec, struc
 			return uv_refuse(EINVAL,
 					 "%s: attribute 0x%x has %u bytes, expected at least %u",
 					 name, spec->id, arg->attr.len, spec->min);
-		if (arg->attr.len > spec->max)
+		if (arg->attr.len > spec->max && !is_widened(spec, &arg->attr))
 			return uv_refuse(EINVAL,
 					 "%s: attribute 0x%x has %u bytes, expected at most %u",
 					 name, spec->id, arg->attr.len, spec->max);

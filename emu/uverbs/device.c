@@ -32,7 +32,7 @@ enum {
 enum device_cap_flags {
 	CAP_BAD_PKEY_CNTR = 1 << 1,
 	CAP_BAD_QKEY_CNTR = 1 << 2,
-	CAP_CHANGE_PHY_PORT = 1 << 4,
+	CAP_CHANGE_PHY_PORT = 1 << 5,
 	CAP_PORT_ACTIVE_EVENT = 1 << 10,
 	CAP_SYS_IMAGE_GUID = 1 << 11,
 	CAP_RC_RNR_NAK_GEN = 1 << 12,

@@ -302,7 +302,7 @@ int uv_devx_umem_reg(struct uv_req *req)
 	/* Both present bits: read, and write if asked (PRM, MTT entry). */
 	for (uint64_t i = 0; i < pages.count; i++)
 		PRM_PTR(create_umem_in, in, mtt)
-		[8 * i + 7] |= access & IB_UVERBS_ACCESS_LOCAL_WRITE ? 3 : 1;
+	[8 * i + 7] |= access & IB_UVERBS_ACCESS_LOCAL_WRITE ? 3 : 1;
 	ret = uv_command(req->ctx->uid, "CREATE_UMEM", in,
 			 PRM_create_umem_in_SIZE + 8 * pages.count, out, sizeof(out));
 	free(in);
