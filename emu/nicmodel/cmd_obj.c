@@ -21,20 +21,6 @@ static uint8_t plain_alloc(struct nm_cmd *c, enum nm_obj_type type, size_t size)
 	return status;
 }
 
-uint8_t nm_cmd_end(struct nm_cmd *c, enum nm_obj_type type, uint32_t number,
-		   void (*end)(struct nm_obj *))
-{
-	uint8_t status;
-	struct nm_obj *obj = nm_cmd_own(c, type, number, &status);
-
-	if (!obj)
-		return status;
-	if (obj->users)
-		return nm_cmd_busy(c, obj);
-	end(obj);
-	return PRM_STATUS_OK;
-}
-
 static uint32_t in_number(const struct nm_cmd *c)
 {
 	return PRM_GET(obj_in, c->in, number);
