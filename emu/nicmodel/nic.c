@@ -35,8 +35,8 @@ static const char *config_fault(const struct nm_config *config, const struct nm_
 		return "the memory of the UAR pages is not aligned to 4096 bytes";
 	if (config->port_mtu < 1 || config->port_mtu > 5)
 		return "the port MTU is 1 to 5 (256 to 4096 bytes)";
-	if (config->qpn_prefix > 0xff)
-		return "the prefix of QP numbers has 8 bits";
+	if (config->qpn_prefix & ~UINT32_C(0xff0000))
+		return "the prefix of QP numbers is their bits 23:16";
 	if (!ops->now_ns || !ops->link_send)
 		return "a NIC needs a clock and a link";
 	return NULL;
@@ -70,7 +70,7 @@ struct nm_nic *nm_nic_create(const struct nm_config *config, const struct nm_ops
 		nic->table[type].limit = nm_numbers[type].limit;
 	}
 	nic->table[NM_OBJ_UAR].limit = config->uar_pages - 1;
-	nic->table[NM_OBJ_QP].first |= config->qpn_prefix << 16;
+	nic->table[NM_OBJ_QP].first |= config->qpn_prefix;
 	nic->run_tail = &nic->run_head;
 	nic->rng = config->seed ? config->seed : 1;
 	return nic;
