@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The transport: everything on a fabric of simulated NICs.
+if(CRITERION_FOUND)
+  add_library(rc_harness STATIC harness.c)
+  target_link_libraries(rc_harness PUBLIC gdakit_build nm_world PkgConfig::CRITERION)
+  foreach(test rc_write)
+    gdakit_test(NAME ${test} SOURCES ${test}.c LIBS rc_harness LABELS transport)
+  endforeach()
+endif()
