@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "emu/space/space.h"
@@ -44,7 +45,7 @@ void rig_open_config(struct rig *rig, bool copied, void (*change)(struct nm_conf
 				   .lid = 7,
 				   .link_is_ethernet = true,
 				   .port_mtu = 5,
-				   .qpn_prefix = 0x2a,
+				   .qpn_prefix = 0x2a0000,
 				   .uar_pages = RIG_UAR_PAGES,
 				   .seed = 1};
 	struct nm_ops ops = {
