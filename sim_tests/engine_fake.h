@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A stand-in for rdma-core and the firmware behind it: keeps the last mailbox of each command,
+ * counts what lives, refuses when told to. Only as much NIC as the engine's tests need; the model
+ * proper is elsewhere.
+ */
+#ifndef GDAKIT_ENGINE_FAKE_H
+#define GDAKIT_ENGINE_FAKE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cuda_driver.h"
+#include "rdma.h"
+
+struct fake {
+	/* What the device is. */
+	bool is_ethernet;
+	bool has_no_dbr_ext;
+	bool has_core_direct;
+	bool has_umem_reg_ex;
+	bool has_dedicated_uar;
+	uint8_t roce_version;
+	uint32_t qp_state, qp_mtu; /* QUERY_QP's answer */
+
+	/* Refuse the call number fail_at (from 1; 0: none) of all that can fail, with this errno.
+	 */
+	unsigned int fail_at, calls;
+	int fail_errno;
+
+	/* What lives. All zero when a test ends. */
+	int objects, umems, uars, ahs;
+
+	/* The last mailbox of each opcode, and its size. */
+	struct {
+		uint8_t in[1024];
+		size_t size;
+		unsigned int count;
+	} command[0x1000];
+
+	struct mlx5dv_devx_umem_in last_umem;
+	struct ibv_ah_attr last_ah;
+};
+
+extern struct fake fake;
+extern struct ibv_pd fake_pd; /* fake_pd.context is the device */
+
+/* A default device (InfiniBand, everything supported), put in rdma-core's place. */
+void fake_reset(void);
+
+/* The last input of a command; fails the test if there was none. */
+const uint8_t *fake_input(uint32_t opcode);
+
+/* Big-endian values at a byte offset. */
+uint32_t be32_at(const uint8_t *p, size_t offset);
+uint64_t be64_at(const uint8_t *p, size_t offset);
+
+/* A CUDA driver and a GDRCopy whose GPU memory is host memory at other addresses than asked for. */
+struct fake_cuda {
+	int allocations, registrations, mappings, contexts, streams, depth;
+	bool refuses_io; /* no mapping of doorbell pages */
+	bool has_dmabuf;
+	unsigned int last_register_flags;
+};
+extern struct fake_cuda fake_cuda;
+extern const struct cuda_ops fake_cuda_ops;
+extern const struct gdr_ops fake_gdr_ops;
+
+#endif
