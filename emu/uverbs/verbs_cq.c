@@ -139,13 +139,14 @@ static int create_in_nic(struct uv_ctx *ctx, struct uv_cq *cq, const struct cq_r
 
 /*
  * The library's first arm may equal what the record holds already (all zero), so it could not be
- * seen. The library has not armed yet when create returns, hence nothing is lost here.
+ * seen: from here on any change is an arm. It is done before the NIC looks at the record for the
+ * first time, and the library cannot arm before create has returned.
  */
-static void arm_sentinel(uint64_t db_addr)
+static int arm_sentinel(uint64_t db_addr)
 {
 	const uint32_t word = (uint32_t)CQ_ARM_SENTINEL;
 
-	uv_copy_out(db_addr + sizeof(word), &word, sizeof(word));
+	return uv_copy_out(db_addr + sizeof(word), &word, sizeof(word));
 }
 
 static int answer(struct uv_req *req, const struct uv_cq *cq)
@@ -199,12 +200,13 @@ int uv_cq_create(struct uv_req *req)
 				channel);
 	}
 	if (!ret)
+		ret = arm_sentinel(r.drv.db_addr);
+	if (!ret)
 		ret = create_in_nic(req->ctx, cq, &r);
 	if (ret) {
 		uv_obj_free(req->ctx, &cq->obj);
 		return ret;
 	}
-	arm_sentinel(r.drv.db_addr);
 	uv_events_add_cq(&cq->route, cq->obj.num);
 	ret = answer(req, cq);
 	if (ret)
