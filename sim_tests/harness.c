@@ -33,6 +33,27 @@ static void observe(void *ctx, const struct nm_event *ev)
 			ev->packet->hdr_len > 12 ? ev->packet->hdr[12] : 0);
 }
 
+static enum nm_verdict lose(void *ctx, struct nm_event *ev)
+{
+	struct hx_nic *n = ctx;
+	uint8_t opcode = ev->packet->hdr[0];
+
+	if (n->drop[opcode]) {
+		n->drop[opcode]--;
+		return NM_DROP;
+	}
+	if (n->dup[opcode]) {
+		n->dup[opcode]--;
+		return NM_DUP;
+	}
+	return NM_PASS;
+}
+
+void hx_drop(struct hx *h, uint32_t nic, uint8_t bth_opcode, uint32_t n)
+{
+	h->nic[nic].drop[bth_opcode] = n;
+}
+
 static void on_event(void *ctx, uint32_t nic, uint32_t eqn, uint32_t intr, const uint8_t *eqe)
 {
 	struct hx *h = ctx;
@@ -60,6 +81,8 @@ static void open_nic(struct hx *h, uint32_t i)
 					      .mask = 1u << NM_EV_DIAGNOSIS | 1u << NM_EV_TX,
 					      .event = observe};
 	nm_nic_add_observer(n->nic, &h->observer[i]);
+	n->fault = (struct nm_fault){.ctx = n, .mask = 1u << NM_EV_TX, .at = lose};
+	nm_nic_set_fault(n->nic, &n->fault);
 	if (!h->config.infiniband) {
 		memset(h->in, 0, sizeof(h->in));
 		PRM_SET(cmd_in, h->in, opcode, PRM_CMD_SET_ROCE_ADDRESS);

@@ -49,6 +49,9 @@ struct hx_nic {
 	uint32_t pd, uar, eqn;
 	uint32_t packets[256]; /* sent, by BTH opcode */
 	uint32_t acks, naks, rnrs;
+	uint32_t drop[256]; /* how many of the next packets with this BTH opcode are lost */
+	uint32_t dup[256];  /* sent twice */
+	struct nm_fault fault;
 };
 
 struct hx_event {
@@ -177,6 +180,8 @@ bool hx_poll(struct hx_cq *cq, uint8_t cqe[64]);
 bool hx_wait(struct hx_cq *cq, uint8_t cqe[64], uint64_t max_ns);
 bool hx_quiet(struct hx *h); /* runs until nothing moves */
 void hx_run(struct hx *h, uint64_t ns);
+/* The NIC's next n packets with this BTH opcode are lost. */
+void hx_drop(struct hx *h, uint32_t nic, uint8_t bth_opcode, uint32_t n);
 
 /* Fields of a CQE. */
 static inline uint8_t cqe_opcode(const uint8_t *cqe)

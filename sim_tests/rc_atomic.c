@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Fetch-and-add, compare-and-swap: exactly once, whatever is lost. */
+#include "sim_tests/harness.h"
+
+#include "emu/nicmodel/roce.h"
+
+static struct hx_wr atomic_wr(const struct hx_pair *p, uint8_t opcode, uint64_t swap_add,
+			      uint64_t compare)
+{
+	return (struct hx_wr){
+		.opcode = opcode,
+		.flags = HX_SIGNALED,
+		.raddr = p->bmem,
+		.rkey = p->bkey,
+		.swap_add = swap_add,
+		.compare = compare,
+		.nsge = 1,
+		.sge = {{p->amem, 8, p->akey}},
+	};
+}
+
+static uint64_t word(const uint8_t *p)
+{
+	uint64_t v;
+
+	memcpy(&v, p, 8);
+	return v;
+}
+
+static uint64_t do_atomic(struct hx_pair *p, uint8_t opcode, uint64_t swap_add, uint64_t compare)
+{
+	struct hx_wr wr = atomic_wr(p, opcode, swap_add, compare);
+	uint16_t idx = hx_post(p->a, &wr);
+
+	hx_ring(p->a);
+	HX_OK(p->a->scq, idx);
+	return word(p->amem);
+}
+
+HX_TEST(rc_atomic, fetch_and_add_returns_the_old_value)
+{
+	struct hx_pair p = hx_pair(h, NULL);
+
+	cr_assert_eq(do_atomic(&p, PRM_WQE_ATOMIC_FA, 5, 0), 0);
+	cr_assert_eq(do_atomic(&p, PRM_WQE_ATOMIC_FA, UINT64_C(0x100000000), 0), 5);
+	cr_assert_eq(do_atomic(&p, PRM_WQE_ATOMIC_FA, UINT64_MAX, 0), UINT64_C(0x100000005));
+	cr_assert_eq(word(p.bmem), UINT64_C(0x100000004));
+	cr_assert_eq(word(p.bmem + 8), 0);
+}
+
+HX_TEST(rc_atomic, compare_and_swap_swaps_only_what_is_equal)
+{
+	struct hx_pair p = hx_pair(h, NULL);
+
+	cr_assert_eq(do_atomic(&p, PRM_WQE_ATOMIC_CS, 42, 1), 0);
+	cr_assert_eq(word(p.bmem), 0);
+	cr_assert_eq(do_atomic(&p, PRM_WQE_ATOMIC_CS, 42, 0), 0);
+	cr_assert_eq(word(p.bmem), 42);
+	cr_assert_eq(do_atomic(&p, PRM_WQE_ATOMIC_CS, 7, 42), 42);
+	cr_assert_eq(word(p.bmem), 7);
+}
+
+HX_TEST(rc_atomic, many_outstanding_ones_all_count_once)
+{
+	struct hx_pair p = hx_pair(h, NULL);
+
+	for (uint32_t i = 0; i < 30; i++) {
+		struct hx_wr wr = atomic_wr(&p, PRM_WQE_ATOMIC_FA, 1, 0);
+
+		wr.sge[0].addr = p.amem + 8 * i;
+		hx_post(p.a, &wr);
+	}
+	hx_ring(p.a);
+	for (uint16_t i = 0; i < 30; i++) {
+		HX_OK(p.a->scq, i);
+		cr_assert_eq(word(p.amem + 8 * i), i);
+	}
+	cr_assert_eq(word(p.bmem), 30);
+}
+
+HX_TEST(rc_atomic, a_lost_answer_is_replayed_not_repeated)
+{
+	struct hx_pair p = hx_pair(h, NULL);
+
+	cr_assert_eq(do_atomic(&p, PRM_WQE_ATOMIC_FA, 10, 0), 0);
+	for (uint32_t i = 1; i <= 3; i++) {
+		hx_drop(h, 1, ROCE_ATOMIC_ACK, i);
+		cr_assert_eq(do_atomic(&p, PRM_WQE_ATOMIC_FA, 10, 0), 10 * i);
+		cr_assert_eq(word(p.bmem), 10 * (i + 1));
+	}
+	cr_assert_geq(nm_nic_counters(h->nic[1].nic)->duplicate_request, 6);
+}
+
+HX_TEST(rc_atomic, a_request_that_came_twice_counts_once)
+{
+	struct hx_pair p = hx_pair(h, NULL);
+
+	h->nic[0].dup[ROCE_FETCH_ADD] = 1;
+	cr_assert_eq(do_atomic(&p, PRM_WQE_ATOMIC_FA, 10, 0), 0);
+	cr_assert(hx_quiet(h));
+	cr_assert_eq(word(p.bmem), 10);
+	cr_assert_eq(do_atomic(&p, PRM_WQE_ATOMIC_FA, 10, 0), 10);
+}
+
+HX_TEST(rc_atomic, a_misaligned_one_is_an_invalid_request)
+{
+	struct hx_pair p = hx_pair(h, NULL);
+	struct hx_wr wr = atomic_wr(&p, PRM_WQE_ATOMIC_FA, 1, 0);
+
+	wr.raddr = p.bmem + 4;
+	hx_post(p.a, &wr);
+	hx_ring(p.a);
+	HX_ERR(p.a->scq, PRM_SYND_REMOTE_INVAL_REQ, 0);
+	cr_assert_eq(word(p.bmem), 0);
+	cr_assert(hx_diagnosed(h, "not a multiple of 8"));
+}
+
+HX_TEST(rc_atomic, the_result_needs_eight_bytes)
+{
+	struct hx_pair p = hx_pair(h, NULL);
+	struct hx_wr wr = atomic_wr(&p, PRM_WQE_ATOMIC_FA, 1, 0);
+
+	wr.sge[0].len = 4;
+	hx_post(p.a, &wr);
+	hx_ring(p.a);
+	HX_ERR(p.a->scq, PRM_SYND_LOCAL_QP_OP, 0);
+	cr_assert_eq(word(p.bmem), 0);
+}
