@@ -230,3 +230,40 @@ RIG_TEST(cmd_objects, a_doorbell_record_reads_both_words_mapped_or_not)
 	nm_dbr_read(rig->nic, &dbr, 0, &value);
 	nm_dbr_fini(&dbr); /* with a read under way */
 }
+
+RIG_TEST(cmd_objects, two_readers_of_a_record_do_not_take_each_others_answers)
+{
+	struct nm_dbr dbr;
+	uint32_t a = 0, b = 0;
+	int rc_a = -EINPROGRESS, rc_b = -EINPROGRESS;
+
+	prm_store32(rig_page(rig, 0), 1);
+	prm_store32(rig_page(rig, 0) + 4, 2);
+	cr_assert_eq(nm_dbr_init(&dbr, rig->space, (uintptr_t)rig_page(rig, 0)), 0);
+	for (int n = 0; n < 100 && (rc_a || rc_b); n++) {
+		if (rc_a)
+			rc_a = nm_dbr_read(rig->nic, &dbr, 1, &a);
+		for (int poll = 0; poll < 3; poll++) /* the other one asks all the time */
+			rc_b = nm_dbr_read(rig->nic, &dbr, 0, &b);
+	}
+	cr_expect_eq(rc_a, 0);
+	cr_expect_eq(a, 2);
+	nm_dbr_fini(&dbr);
+}
+
+RIG_TEST(cmd_objects, a_read_of_a_record_is_not_older_than_its_first_call)
+{
+	struct nm_dbr dbr;
+	uint32_t value = 0;
+	int rc = -EINPROGRESS;
+
+	cr_assert_eq(nm_dbr_init(&dbr, rig->space, (uintptr_t)rig_page(rig, 0)), 0);
+	nm_dbr_read(rig->nic, &dbr, 0,
+		    &value); /* one reader's transfer is under way, perhaps done inside */
+	prm_store32(rig_page(rig, 0) + 4, 7);
+	for (int n = 0; n < 100 && rc; n++)
+		rc = nm_dbr_read(rig->nic, &dbr, 1, &value);
+	cr_expect_eq(rc, 0);
+	cr_expect_eq(value, 7);
+	nm_dbr_fini(&dbr);
+}

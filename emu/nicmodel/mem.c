@@ -187,12 +187,42 @@ static int dbr_start(struct nm_nic *nic, struct nm_dbr *dbr)
 		.local = dbr->cache,
 		.len = sizeof(dbr->cache),
 	};
+	dbr->asked = dbr->waiting;
+	dbr->waiting = 0;
 	return nm_dma_start(nic, dbr->space, &dbr->dma);
+}
+
+/* Copy-only: the two words have readers of their own, and neither may take what the other waits
+ * for. */
+static int dbr_transfer(struct nm_nic *nic, struct nm_dbr *dbr, uint8_t bit)
+{
+	int rc;
+
+	if (!(dbr->asked & bit))
+		dbr->waiting |= bit;
+	rc = dbr->busy ? dbr->space->ops->poll(dbr->space, &dbr->dma) : dbr_start(nic, dbr);
+	dbr->busy = rc == -EINPROGRESS;
+	if (dbr->busy)
+		return rc;
+	if (!rc)
+		dbr->ready |= dbr->asked;
+	dbr->asked = 0;
+	if (rc || (dbr->ready & bit))
+		return rc;
+	/* That was an older read. */
+	rc = dbr_start(nic, dbr);
+	dbr->busy = rc == -EINPROGRESS;
+	if (!rc) {
+		dbr->ready |= dbr->asked;
+		dbr->asked = 0;
+	}
+	return rc;
 }
 
 int nm_dbr_read(struct nm_nic *nic, struct nm_dbr *dbr, unsigned int word, uint32_t *value)
 {
-	int rc;
+	uint8_t bit = (uint8_t)(1u << word);
+	int rc = 0;
 
 	assert(word < 2);
 	if (!dbr->space)
@@ -202,11 +232,13 @@ int nm_dbr_read(struct nm_nic *nic, struct nm_dbr *dbr, unsigned int word, uint3
 		*value = be32toh(__atomic_load_n(&dbr->flat[word], __ATOMIC_ACQUIRE));
 		return 0;
 	}
-	rc = dbr->busy ? dbr->space->ops->poll(dbr->space, &dbr->dma) : dbr_start(nic, dbr);
-	dbr->busy = rc == -EINPROGRESS;
-	if (!rc)
-		*value = be32toh(dbr->cache[word]);
-	return rc;
+	if (!(dbr->ready & bit))
+		rc = dbr_transfer(nic, dbr, bit);
+	if (rc)
+		return rc;
+	dbr->ready &= (uint8_t)~bit;
+	*value = be32toh(dbr->cache[word]);
+	return 0;
 }
 
 void nm_dbr_fini(struct nm_dbr *dbr)

@@ -112,7 +112,10 @@ struct nm_dbr {
 	struct nm_space *space;
 	uint64_t addr;
 	volatile uint32_t *flat; /* NULL: copy-only */
-	uint32_t cache[2];	 /* last words read by transfer, big endian */
+	uint32_t cache[2];	 /* both words as the last transfer brought them, big endian */
+	uint8_t asked;		 /* words (1 << word) that the transfer under way answers */
+	uint8_t waiting;	 /* words asked for since it began: they need a later one */
+	uint8_t ready;		 /* words that have been answered and not fetched */
 	struct nm_dma dma;
 	bool busy; /* a read is under way */
 };
@@ -120,7 +123,8 @@ int nm_dbr_init(struct nm_dbr *dbr, struct nm_space *space,
 		uint64_t addr); /* 0, -EINVAL (alignment), -EFAULT */
 /*
  * Word 0 or 1 in host order. Mapped: read now, returns 0. Copy-only: starts a read and returns
- * -EINPROGRESS until a fresh one has come in (call again), -EFAULT when the record is gone.
+ * -EINPROGRESS until one that began after the first call has come in (call again), -EFAULT when the
+ * record is gone.
  */
 int nm_dbr_read(struct nm_nic *nic, struct nm_dbr *dbr, unsigned int word, uint32_t *value);
 void nm_dbr_fini(struct nm_dbr *dbr); /* cancels a read under way */
