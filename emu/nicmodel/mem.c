@@ -183,13 +183,25 @@ static int dbr_start(struct nm_nic *nic, struct nm_dbr *dbr)
 	dbr->dma = (struct nm_dma){
 		.purpose = NM_DMA_DBR,
 		.nsegs = 1,
-		.segs = {{.addr = dbr->addr, .len = sizeof(dbr->cache)}},
-		.local = dbr->cache,
-		.len = sizeof(dbr->cache),
+		.segs = {{.addr = dbr->addr, .len = sizeof(dbr->incoming)}},
+		.local = dbr->incoming,
+		.len = sizeof(dbr->incoming),
 	};
 	dbr->asked = dbr->waiting;
 	dbr->waiting = 0;
 	return nm_dma_start(nic, dbr->space, &dbr->dma);
+}
+
+static void dbr_arrived(struct nm_dbr *dbr, int rc)
+{
+	dbr->busy = rc == -EINPROGRESS;
+	if (dbr->busy)
+		return;
+	if (!rc) {
+		memcpy(dbr->cache, dbr->incoming, sizeof(dbr->cache));
+		dbr->ready |= dbr->asked;
+	}
+	dbr->asked = 0;
 }
 
 /* Copy-only: the two words have readers of their own, and neither may take what the other waits
@@ -201,21 +213,11 @@ static int dbr_transfer(struct nm_nic *nic, struct nm_dbr *dbr, uint8_t bit)
 	if (!(dbr->asked & bit))
 		dbr->waiting |= bit;
 	rc = dbr->busy ? dbr->space->ops->poll(dbr->space, &dbr->dma) : dbr_start(nic, dbr);
-	dbr->busy = rc == -EINPROGRESS;
-	if (dbr->busy)
-		return rc;
-	if (!rc)
-		dbr->ready |= dbr->asked;
-	dbr->asked = 0;
+	dbr_arrived(dbr, rc);
 	if (rc || (dbr->ready & bit))
 		return rc;
-	/* That was an older read. */
-	rc = dbr_start(nic, dbr);
-	dbr->busy = rc == -EINPROGRESS;
-	if (!rc) {
-		dbr->ready |= dbr->asked;
-		dbr->asked = 0;
-	}
+	rc = dbr_start(nic, dbr); /* that was an older read */
+	dbr_arrived(dbr, rc);
 	return rc;
 }
 

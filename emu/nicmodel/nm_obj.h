@@ -113,6 +113,7 @@ struct nm_dbr {
 	uint64_t addr;
 	volatile uint32_t *flat; /* NULL: copy-only */
 	uint32_t cache[2];	 /* both words as the last transfer brought them, big endian */
+	uint32_t incoming[2];	 /* where the transfer under way puts them */
 	uint8_t asked;		 /* words (1 << word) that the transfer under way answers */
 	uint8_t waiting;	 /* words asked for since it began: they need a later one */
 	uint8_t ready;		 /* words that have been answered and not fetched */
