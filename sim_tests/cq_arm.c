@@ -83,6 +83,33 @@ RIG_TEST(cq_arm, a_cqe_that_is_already_there_fires_at_once)
 	cr_expect_eq(rig_cq_of(rig, cqn)->arm_state, PRM_CQ_ST_ARMED);
 }
 
+RIG_TEST(cq_arm, a_cqe_that_was_told_of_does_not_fire_again)
+{
+	uint32_t cqn = rig_cq(rig, &shape);
+
+	arm(rig, cqn, 0);
+	push(rig, cqn, false);
+	cr_expect_eq(rig->events, 1);
+	arm(rig, cqn, 1u << 28);
+	cr_expect_eq(rig->events, 1, "armed between the event and the poll");
+	push(rig, cqn, false);
+	cr_expect_eq(rig->events, 2);
+	push(rig, cqn, false);
+	arm(rig, cqn, 2u << 28);
+	cr_expect_eq(rig->events, 3, "one that came while the queue was not armed");
+}
+
+RIG_TEST(cq_arm, a_doorbell_later_than_its_record_does_not_arm_twice)
+{
+	uint32_t cqn = rig_cq(rig, &shape);
+
+	arm(rig, cqn, 0);
+	push(rig, cqn, false);
+	nm_cq_arm(rig_cq_of(rig, cqn), 0);
+	push(rig, cqn, false);
+	cr_expect_eq(rig->events, 1);
+}
+
 RIG_TEST(cq_arm, a_solicited_arm_waits_for_a_solicited_cqe)
 {
 	uint32_t cqn = rig_cq(rig, &shape);
