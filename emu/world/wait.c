@@ -4,10 +4,11 @@
  *
  * Doorbells are memory, so something has to look at them; but the programs that ring them spin on
  * their own completions, often on as many cores as there are. A thread that spins beside them takes
- * the core that the program needs to ring the next doorbell, for a whole time slice at a time. So
- * the thread never spins: it looks, and sleeps for a fraction of the time since it last found
- * something, from a few microseconds to under a millisecond. A thread that mostly sleeps is also
- * the one that the scheduler lets in first when it wakes.
+ * the core that the program needs to ring the next doorbell, for a whole time slice at a time;
+ * yielding hands the core over for as long. A thread that sleeps on a timer is let in when it
+ * wakes. So: look again for a few microseconds, in which a program on another core answers, then
+ * sleep for half of the time since the last work. Short sleeps do not pay: where timers are
+ * virtual, one costs some 15 us of processor time however short it is.
  */
 #include <errno.h>
 #include <poll.h>
@@ -20,9 +21,9 @@
 #include "emu/world/world_priv.h"
 
 enum {
-	SLEEP_MIN_NS = 2000,
+	SPIN_NS = 3000,
+	SLEEP_MIN_NS = 20000,
 	SLEEP_MAX_NS = 800000, /* a doorbell is served within a millisecond */
-	SLEEP_FRACTION = 16,   /* of the time since the last work */
 	SLICE_NS = 100000,     /* the shortest that the scheduler grants */
 };
 
@@ -83,11 +84,11 @@ void waiter_sleep(struct waiter *wt, const struct waiter_fd *fds, unsigned int n
 
 uint64_t waiter_backoff_ns(uint64_t idle_ns)
 {
-	uint64_t ns = idle_ns / SLEEP_FRACTION;
-
-	if (ns < SLEEP_MIN_NS)
+	if (idle_ns < SPIN_NS)
+		return 0;
+	if (idle_ns / 2 < SLEEP_MIN_NS)
 		return SLEEP_MIN_NS;
-	return ns < SLEEP_MAX_NS ? ns : SLEEP_MAX_NS;
+	return idle_ns / 2 < SLEEP_MAX_NS ? idle_ns / 2 : SLEEP_MAX_NS;
 }
 
 /* sched_setattr(2); glibc has no wrapper. Up to SCHED_ATTR_SIZE_VER0. */

@@ -144,7 +144,7 @@ static void rest(struct world *w, const struct round *r, uint64_t now_ns)
 	uint64_t sleep_ns = waiter_backoff_ns(now_ns - w->last_work_ns);
 	unsigned int nfds = 0;
 
-	if (r->next_ns <= now_ns)
+	if (sleep_ns == 0 || r->next_ns <= now_ns)
 		return;
 	if (r->next_ns - now_ns < sleep_ns)
 		sleep_ns = r->next_ns - now_ns;

@@ -59,7 +59,7 @@ struct waiter_fd {
 };
 void waiter_sleep(struct waiter *wt, const struct waiter_fd *fds, unsigned int nfds,
 		  uint64_t timeout_ns);
-/* How long to sleep when nothing has happened for idle_ns. */
+/* How long to sleep when nothing has happened for idle_ns; 0: look again at once. */
 uint64_t waiter_backoff_ns(uint64_t idle_ns);
 /* Asks the kernel for short time slices and exact timers for the calling thread; it is fine if it
  * refuses. */
