@@ -159,10 +159,17 @@ enum { ATTR_SET_GET(ATTR_INDEX_) ATTR_SET(ATTR_INDEX_) ATTR_DEVICE(ATTR_INDEX_) 
 	[ATTR_##object##_##value] = {                                                              \
 		.name = #object "." #value,                                                        \
 		.offset = offsetof(struct doca_verbs_##object, value),                             \
-		.size = sizeof(((struct doca_verbs_##object *)0)->value),                          \
+		.size = sizeof(type),                                                              \
 		.check = (chk),                                                                    \
 		.limit = (lim),                                                                    \
 	},
+#define ATTR_TYPE_(object, prefix, value, type, chk, lim, if_null)                                 \
+	_Static_assert(__builtin_types_compatible_p(                                               \
+			       type, __typeof__(((struct doca_verbs_##object *)0)->value)),        \
+		       #object "." #value " has another type");
+ATTR_SET_GET(ATTR_TYPE_)
+ATTR_SET(ATTR_TYPE_)
+ATTR_DEVICE(ATTR_TYPE_)
 static const struct attr_field attr_table[] = {ATTR_SET_GET(ATTR_ROW_) ATTR_SET(ATTR_ROW_)
 						       ATTR_DEVICE(ATTR_ROW_)};
 

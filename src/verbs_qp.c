@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Queue pairs: creation, query, getters. verbs_qp_modify.c moves them between states. */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,6 +48,7 @@ static doca_error_t size_sq(struct doca_verbs_qp *qp)
 		return DOCA_ERROR_INVALID_VALUE;
 	}
 	wqe_bytes = align_up(wqe_bytes, PRM_WQEBB_SIZE);
+	assert(wqe_bytes >= PRM_WQEBB_SIZE);
 	wqebbs = pow2_at_least(wqe_bytes * init->sq_wr) / PRM_WQEBB_SIZE;
 	if (wqebbs > qp->caps.max_sq_wqebbs) {
 		ENGINE_ERR("sq_wr %u needs %llu blocks of 64 bytes: the device has %u", init->sq_wr,
