@@ -220,6 +220,10 @@ static int post_raw(struct bi_rig *rig, const struct raw_wqe *raw)
 	struct mlx5_wqe_ctrl_seg *ctrl;
 	struct mlx5_wqe_raddr_seg *raddr;
 	struct mlx5_wqe_data_seg *data;
+	union {
+		uint32_t words[2];
+		uint64_t value;
+	} doorbell;
 
 	if (mlx5dv_init_obj(&obj, MLX5DV_OBJ_QP))
 		return bi_fail("mlx5dv_init_obj");
@@ -232,9 +236,12 @@ static int post_raw(struct bi_rig *rig, const struct raw_wqe *raw)
 	raddr->rkey = htobe32(rig->dst_mr->rkey);
 	raddr->reserved = 0;
 	mlx5dv_set_data_seg(data, BI_LEN, rig->src_mr->lkey, (uintptr_t)rig->src);
+	/* What libmlx5 rings with: the control segment's first words, with the index of slot 0. */
+	doorbell.words[0] = htobe32(raw->opcode);
+	doorbell.words[1] = ctrl->qpn_ds;
 	__atomic_store_n(&dv.dbrec[MLX5_SND_DBR], htobe32(1), __ATOMIC_RELEASE);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	__atomic_store_n((uint64_t *)dv.bf.reg, *(uint64_t *)ctrl, __ATOMIC_RELEASE);
+	__atomic_store_n((uint64_t *)dv.bf.reg, doorbell.value, __ATOMIC_RELEASE);
 	return 0;
 }
 
@@ -539,7 +546,7 @@ const struct bi_case bi_cases[] = {
 	   .b_fails = true),
 	WR(qp_no_remote_write, "write", REM_INV_REQ_ERR, .alt = IBV_WC_REM_ACCESS_ERR,
 	   .b_fails = true, .b_opts = {.access = -1}),
-	WR(odd_atomic, "align", REM_INV_REQ_ERR, .b_fails = true),
+	WR(odd_atomic, "align|multiple", REM_INV_REQ_ERR, .b_fails = true),
 	WR(receive_too_short, "receive|RWQE|recv", REM_INV_REQ_ERR, .b_fails = true,
 	   .recv_want = IBV_WC_LOC_LEN_ERR, .recv_len = 64),
 	WR(receive_wrong_lkey, "key", REM_OP_ERR, .b_fails = true, .recv_want = IBV_WC_LOC_PROT_ERR,

@@ -45,7 +45,11 @@ pairs_end()
 	[ "$pairs_failed" -eq 0 ] && [ "$pairs_passed" -gt 0 ]
 }
 
-pass() { pairs_passed=$((pairs_passed + 1)); echo "PASS $1"; }
+pass()
+{
+	pairs_passed=$((pairs_passed + 1))
+	echo "PASS $1 ($(elapsed))"
+}
 skip() { pairs_skipped=$((pairs_skipped + 1)); echo "SKIP $1: $2"; }
 fail() # fail NAME WHY [LOG...]: the ends of the logs follow
 {
@@ -57,6 +61,14 @@ fail() # fail NAME WHY [LOG...]: the ends of the logs follow
 		echo "     ${log#"$tree"/}:"
 		tail -n 8 "$log" | sed 's/^/     | /'
 	done
+}
+
+# elapsed: how long the case took, from the start of its first program.
+case_began=${EPOCHREALTIME/./}
+elapsed()
+{
+	local us=$((${EPOCHREALTIME/./} - case_began))
+	printf '%d.%d s' $((us / 1000000)) $((us / 100000 % 10))
 }
 
 # listening PORT: some process of this machine listens there (TCP).
@@ -87,6 +99,7 @@ start()
 {
 	local log=$1 seconds=$2
 	shift 2
+	[ ${#pairs_pids[@]} -gt 0 ] || case_began=${EPOCHREALTIME/./}
 	timeout -k 3 "$seconds" "$gdakit" run "${pairs_options[@]}" -- "$@" >"$log" 2>&1 </dev/null &
 	started=$!
 	pairs_pids+=("$started")
