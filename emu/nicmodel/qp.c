@@ -24,6 +24,7 @@ int nm_qp_attach(struct nm_qp *qp)
 	rc->qp = qp;
 	empty_lists(rc);
 	req = &rc->req;
+	req->rnr_timer = RC_RNR_NONE;
 	if (qp->has_sq) {
 		req->ring.bbs = 1u << qp->log_sq_size;
 		req->ring.base = calloc(req->ring.bbs, PRM_WQEBB_SIZE);
@@ -114,6 +115,7 @@ static void reset(struct nm_qp *qp)
 				 .nrds = resp->nrds,
 				 .bounce = resp->bounce};
 	empty_lists(rc);
+	req->rnr_timer = RC_RNR_NONE;
 	rc->fatal = false;
 	/* A read of the record that is under way would bring the old indices. */
 	if (dbr_space) {
@@ -146,6 +148,7 @@ static void start_flush(struct nm_qp *qp)
 	cancel_transfers(qp);
 	req->deadline_ns = 0;
 	req->rnr_until_ns = 0;
+	req->rnr_timer = RC_RNR_NONE;
 	req->link_retry_ns = 0;
 	req->refetch_since = 0;
 	req->refetch_ns = 0;
@@ -237,10 +240,7 @@ bool nm_qp_progress(struct nm_qp *qp, uint64_t deadline_ns)
 	rc->deadline_ns = deadline_ns;
 	rc->moved = false;
 	rc->polling = false;
-	if (rc->req.link_retry_ns <= rc->now_ns)
-		rc->req.link_retry_ns = 0;
-	if (rc->req.rnr_until_ns <= rc->now_ns)
-		rc->req.rnr_until_ns = 0;
+	rc_begin_waits(qp);
 	if (rc->fatal && qp->state != PRM_QP_RST && qp->state != PRM_QP_ERR) {
 		rc->fatal = false;
 		nm_eq_qp_event(qp->obj.nic, PRM_EVENT_WQ_CATAS_ERROR, qp->obj.number);

@@ -44,6 +44,7 @@ enum {
 	RC_FETCH_BBS = 16,     /* WQEBBs fetched at once */
 	RC_QUEUE_MAX = 1024,   /* packets that wait for a copy-only space; two windows */
 	RC_RECV_SGES = 64,
+	RC_RNR_NONE = 0xff,
 	RC_RWQE_MAX = 2048, /* bytes of a receive WQE: the largest stride that the field can say */
 };
 
@@ -164,7 +165,7 @@ struct rc_req {
 	bool implied;		/* an implied NAK was answered by going back; until una moves */
 	uint64_t deadline_ns;	/* retransmission; 0: not running */
 	uint64_t rnr_until_ns;	/* 0: not waiting */
-	uint8_t rnr_timer;	/* set by receive, taken by progress; 0xff: none */
+	uint8_t rnr_timer;	/* set by receive, taken by progress */
 	uint64_t link_retry_ns; /* 0: the link is open */
 };
 
@@ -328,6 +329,8 @@ void rc_push(struct nm_qp *qp, struct nm_cq *cq, const struct nm_cqe *cqe);
 /* ---- rc_ack.c ---- */
 
 void rc_ack_receive(struct nm_qp *qp, struct nm_packet *pkt, const struct roce_bth *bth);
+/* At the start of a turn: waits that are over, and an RNR NAK's that begins. */
+void rc_begin_waits(struct nm_qp *qp);
 void rc_timeout(struct nm_qp *qp);
 
 /* ---- rc_resp.c, rc_exec.c, rc_recv.c, rc_reply.c ---- */

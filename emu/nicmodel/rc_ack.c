@@ -287,6 +287,21 @@ void rc_ack_receive(struct nm_qp *qp, struct nm_packet *pkt, const struct roce_b
 	take_response(qp, pkt, bth);
 }
 
+void rc_begin_waits(struct nm_qp *qp)
+{
+	struct rc_req *req = &qp->rc->req;
+	uint64_t now_ns = qp->rc->now_ns;
+
+	if (req->link_retry_ns <= now_ns)
+		req->link_retry_ns = 0;
+	if (req->rnr_until_ns <= now_ns)
+		req->rnr_until_ns = 0;
+	if (req->rnr_timer != RC_RNR_NONE) {
+		req->rnr_until_ns = now_ns + UINT64_C(1000) * rnr_timer_us[req->rnr_timer];
+		req->rnr_timer = RC_RNR_NONE;
+	}
+}
+
 /* Deadlines of the requester, at the end of a turn and when the QP's timer expired. */
 void rc_timeout(struct nm_qp *qp)
 {
@@ -295,10 +310,6 @@ void rc_timeout(struct nm_qp *qp)
 	uint64_t t_ns = (UINT64_C(4096) << qp->ack_timeout) * RC_TIMEOUT_FACTOR;
 	bool waiting = psn_diff(req->max_psn, req->una) > 0 && qp->ack_timeout != 0;
 
-	if (req->rnr_timer != 0xff) {
-		req->rnr_until_ns = now_ns + UINT64_C(1000) * rnr_timer_us[req->rnr_timer];
-		req->rnr_timer = 0xff;
-	}
 	if (!waiting) {
 		req->deadline_ns = 0;
 		req->progressed = false;
