@@ -34,7 +34,8 @@ static int rt_set_device(const char *bus_id)
 	if (error == cudaSuccess)
 		error = cudaSetDevice(device);
 	if (error == cudaSuccess)
-		error = cudaFree(nullptr); /* make the context now, not in the first measured call */
+		error = cudaFree(
+			nullptr); /* make the context now, not in the first measured call */
 	return taken(error);
 }
 
