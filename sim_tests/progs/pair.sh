@@ -3,7 +3,7 @@
 # Running pairs of programs, each under its own `gdakit run`. Source it from a script with `set -u`:
 #
 #   . pair.sh
-#   pairs_begin SUITE [BUILD_DIR]      logs go to build/log/SUITE, BUILD_DIR/bin holds gdakit
+#   pairs_begin SUITE [BUILD_DIR]      BUILD_DIR/bin holds gdakit; logs go to build/log/SUITE
 #   pair NAME SECONDS PORT SERVER... -- CLIENT...
 #   alone NAME SECONDS COMMAND...
 #   skip NAME REASON
@@ -21,9 +21,11 @@ pairs_options=() # of gdakit run, as --verbose
 pairs_begin()
 {
 	suite=$1
-	bin=$(cd "${2:-$tree/build/release}" 2>/dev/null && pwd)/bin
+	build=$(cd "${2:-$tree/build/release}" && pwd) || exit 2
+	bin=$build/bin
 	gdakit=${GDAKIT:-$bin/gdakit}
-	logs=$tree/build/log/$suite
+	logs=$build/log/$suite # of a build elsewhere: with it
+	[[ $build != "$tree"/build/* ]] || logs=$tree/build/log/$suite
 	rm -rf "$logs"
 	mkdir -p "$logs"
 	trap pairs_clean EXIT
@@ -58,7 +60,7 @@ fail() # fail NAME WHY [LOG...]: the ends of the logs follow
 	echo "FAIL $1: $2"
 	for log in "${@:3}"; do
 		[ -s "$log" ] || continue
-		echo "     ${log#"$tree"/}:"
+		echo "     $log:"
 		tail -n 8 "$log" | sed 's/^/     | /'
 	done
 }

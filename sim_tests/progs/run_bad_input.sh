@@ -5,6 +5,7 @@
 # bad_input says what the program gets; this script also looks for the NIC's explanation, which
 # `gdakit run --verbose` must have printed between the program's "begin" and "end" of a scenario.
 set -u
+# shellcheck source=sim_tests/progs/pair.sh
 . "$(dirname "$0")/pair.sh"
 pairs_begin bad_input "${1:-}"
 pairs_options=(--verbose)

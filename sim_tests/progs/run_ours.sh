@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Our programs that check every byte: verbs, and kernels over the engine. run_ours.sh [BUILD_DIR]
 set -u
+# shellcheck source=sim_tests/progs/pair.sh
 . "$(dirname "$0")/pair.sh"
 pairs_begin ours "${1:-}"
 

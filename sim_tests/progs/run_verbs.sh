@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Debian's unmodified verbs programs, alone and as pairs: run_verbs.sh [BUILD_DIR]
 set -u
+# shellcheck source=sim_tests/progs/pair.sh
 . "$(dirname "$0")/pair.sh"
 pairs_begin verbs "${1:-}"
 dev=mlx5_0
@@ -48,7 +49,7 @@ done
 # Sleeping on events; ib_write_bw refuses -e.
 perftest ib_read_bw -s 4096 -n 300 -e
 perftest ib_send_bw -s 4096 -n 300 -e
-perftest ib_write_lat -a -n 50
+perftest ib_write_lat -a -n 20
 perftest ib_write_lat -s 8 -n 1000
 perftest ib_atomic_bw -n 500
 perftest ib_atomic_bw -n 200 -q 4
