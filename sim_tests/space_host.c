@@ -227,10 +227,10 @@ static void *fault_many_times(void *arg)
 Test(space_host, threads_may_fault_at_the_same_time)
 {
 	pthread_t threads[4];
-	void *gone = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *gone = mmap(NULL, 4 * 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	for (int i = 0; i < 4; i++)
-		pthread_create(&threads[i], NULL, fault_many_times, gone);
+		pthread_create(&threads[i], NULL, fault_many_times, gone + 4096 * i);
 	for (int i = 0; i < 4; i++) {
 		void *failed;
 

@@ -108,12 +108,17 @@ Test(world, a_nic_without_work_is_looked_at_ever_less_often_but_within_a_millise
 	cr_assert_leq(waiter_backoff_ns(20000), 20000, "and a busy one answers too late");
 }
 
+static void set_timer(void *nic)
+{
+	((struct nm_nic *)nic)->timer_ns = 1; /* long past: due at once */
+}
+
 Test(world, a_timer_of_the_nic_is_not_forgotten)
 {
 	struct world *w = make_world(WORLD_WIRE_LOCAL, NULL);
 	struct world_nic *n = add_nic(w);
 
-	fake(n)->timer_ns = 1; /* long past: due at once */
+	world_locked(w, set_timer, fake(n));
 	cr_assert(eventually(&fake(n)->timers, 1));
 	destroy(w, n, NULL);
 }

@@ -4,8 +4,7 @@
  *
  * A thread that is about to touch foreign memory saves its registers (sigsetjmp without the mask:
  * no system call) and raises a flag; the handler jumps back if the flag of its own thread is up,
- * and otherwise passes the fault on. The handler runs with SA_NODEFER, so that the jump need not
- * restore a signal mask for the next fault to be delivered.
+ * and otherwise passes the fault on. The mask is put back by the handler, on the rare way out.
  */
 #include "emu/space/space.h"
 
@@ -15,6 +14,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <ucontext.h>
 
 /* initial-exec: the handler must not enter the allocator for a thread's first access. */
 #define GUARD_TLS static _Thread_local __attribute__((tls_model("initial-exec")))
@@ -90,6 +90,8 @@ static void on_fault(int sig, siginfo_t *info, void *uctx)
 
 	if (jump && info->si_code > 0) {
 		guard_jump = NULL;
+		/* Whoever called this handler may have blocked signals that SA_NODEFER did not. */
+		pthread_sigmask(SIG_SETMASK, &((ucontext_t *)uctx)->uc_sigmask, NULL);
 		siglongjmp(*jump, 1);
 	}
 	pass_on(sig, info, uctx);
