@@ -180,6 +180,6 @@ int run_program(const struct run_options *o)
 	} else {
 		code = attend(pid, &signals);
 	}
-	rmdir(scratch);
+	rmdir(scratch); /* only if the child did not come so far */
 	return code;
 }

@@ -113,19 +113,18 @@ static int mailbox_read(struct uv_req *req, uint16_t in_attr, uint16_t out_attr,
 	return 0;
 }
 
-/* Runs it and gives the answer to the program. 0, -EREMOTEIO, or what went wrong in copying. */
+/*
+ * Runs it and gives the answer to the program: 0, -EREMOTEIO, or what went wrong in copying. Why a
+ * command is refused the world's observer says.
+ */
 static int mailbox_run(struct uv_req *req, uint16_t out_attr, struct mailbox *m)
 {
-	char why[NM_WHY_MAX] = "";
-	uint8_t status = uv_command_raw(req->ctx->uid, m->in, m->in_len, m->out, m->out_len, why);
+	uint8_t status = uv_command_raw(req->ctx->uid, m->in, m->in_len, m->out, m->out_len, NULL);
 	int ret = uv_out(req, out_attr, m->out, m->out_len);
 
 	if (ret || status == PRM_STATUS_OK)
 		return ret;
-	return uv_refuse(EREMOTEIO,
-			 "DevX %s (0x%x) refused by the NIC: status 0x%x syndrome 0x%x: %s",
-			 command_name(m->opcode), m->opcode, status,
-			 PRM_GET(cmd_out, m->out, syndrome), why);
+	return -EREMOTEIO;
 }
 
 int uv_devx_other(struct uv_req *req)

@@ -117,17 +117,16 @@ static int errno_of_status(uint8_t status)
 	return EIO;
 }
 
+/* Why a command was refused the world's observer has said; here, what becomes of it. */
 int uv_command(uint16_t uid, const char *what, const void *in, size_t in_len, void *out,
 	       size_t out_len)
 {
-	char why[NM_WHY_MAX] = "";
-	uint8_t status = uv_command_raw(uid, in, in_len, out, out_len, why);
+	uint8_t status = uv_command_raw(uid, in, in_len, out, out_len, NULL);
 
 	if (status == PRM_STATUS_OK)
 		return 0;
-	return uv_refuse(errno_of_status(status),
-			 "%s refused by the NIC: status 0x%x syndrome 0x%x: %s", what, status,
-			 PRM_GET(cmd_out, out, syndrome), why);
+	return uv_refuse(errno_of_status(status), "%s: status 0x%x is errno %d to the program",
+			 what, status, errno_of_status(status));
 }
 
 int uv_command_simple(uint16_t uid, const char *what, uint16_t opcode, uint32_t number,

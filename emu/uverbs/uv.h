@@ -208,7 +208,7 @@ extern const struct uv_kind_ops uv_kinds[UV_KINDS];
  * NM_WHY_MAX or NULL. */
 uint8_t uv_command_raw(uint16_t uid, const void *in, size_t in_len, void *out, size_t out_len,
 		       char *why);
-/* The same for a verb: a refusal is said and becomes the errno that a kernel makes of that status.
+/* The same for a verb: a refusal becomes the errno that a kernel makes of that status.
  */
 int uv_command(uint16_t uid, const char *what, const void *in, size_t in_len, void *out,
 	       size_t out_len);

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/* The ioctl codec: headers and attributes, right and wrong. */
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sim_tests/uverbs_rig.h"
+
+static void query_port(struct ur_call *c, uint8_t *port, struct ib_uverbs_query_port_resp_ex *resp)
+{
+	*port = 1;
+	ur_begin(c, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_PORT);
+	ur_in(c, UVERBS_ATTR_QUERY_PORT_PORT_NUM, port, 1);
+	ur_out(c, UVERBS_ATTR_QUERY_PORT_RESP, resp, sizeof(*resp));
+}
+
+#define PORT_TEST(name)                                                                            \
+	static void name##_body(struct ur_dev *dev, struct ur_call *c,                             \
+				struct ib_uverbs_query_port_resp_ex *resp);                        \
+	Test(uverbs_codec, name)                                                                   \
+	{                                                                                          \
+		struct ib_uverbs_query_port_resp_ex resp;                                          \
+		struct ur_dev dev;                                                                 \
+		struct ur_call c;                                                                  \
+		uint8_t port;                                                                      \
+                                                                                                   \
+		memset(&resp, 0xee, sizeof(resp));                                                 \
+		ur_open(&dev);                                                                     \
+		query_port(&c, &port, &resp);                                                      \
+		name##_body(&dev, &c, &resp);                                                      \
+	}                                                                                          \
+	static void name##_body(__attribute__((unused)) struct ur_dev *dev, struct ur_call *c,     \
+				__attribute__((unused)) struct ib_uverbs_query_port_resp_ex *resp)
+
+PORT_TEST(a_right_call_answers_and_marks_its_output)
+{
+	cr_assert_eq(ur_run(dev->fd, c), 0);
+	cr_expect_eq(resp->legacy_resp.state, 4);
+	cr_expect(c->attrs[1].flags & UVERBS_ATTR_F_VALID_OUTPUT);
+	cr_expect_not(c->attrs[0].flags & UVERBS_ATTR_F_VALID_OUTPUT);
+}
+
+PORT_TEST(attributes_come_in_any_order)
+{
+	struct ib_uverbs_attr first = c->attrs[0];
+
+	c->attrs[0] = c->attrs[1];
+	c->attrs[1] = first;
+	cr_assert_eq(ur_run(dev->fd, c), 0);
+	cr_expect_eq(resp->legacy_resp.state, 4);
+}
+
+PORT_TEST(a_length_that_disagrees_with_the_count_is_EINVAL)
+{
+	c->hdr.length = (uint16_t)(c->hdr.length - 1);
+	cr_expect_eq(uv_ioctl(dev->fd, c), -EINVAL);
+	c->hdr.length = 0;
+	cr_expect_eq(uv_ioctl(dev->fd, c), -EINVAL);
+	c->hdr.num_attrs = UINT16_MAX;
+	cr_expect_eq(uv_ioctl(dev->fd, c), -EINVAL);
+}
+
+PORT_TEST(a_method_that_is_not_known_is_EPROTONOSUPPORT)
+{
+	c->hdr.method_id = 0x3f;
+	cr_expect_eq(ur_run(dev->fd, c), -EPROTONOSUPPORT);
+}
+
+PORT_TEST(an_unknown_attribute_counts_only_if_it_is_mandatory)
+{
+	ur_in(c, 0x77, resp, 4);
+	cr_expect_eq(ur_run(dev->fd, c), -EPROTONOSUPPORT);
+	ur_attr(c, 0x77)->flags = 0;
+	cr_expect_eq(ur_run(dev->fd, c), 0);
+}
+
+PORT_TEST(a_missing_attribute_is_EINVAL)
+{
+	c->hdr.num_attrs = 1;
+	cr_expect_eq(ur_run(dev->fd, c), -EINVAL);
+}
+
+PORT_TEST(an_attribute_given_twice_is_EINVAL)
+{
+	ur_in(c, UVERBS_ATTR_QUERY_PORT_PORT_NUM, "\1", 1);
+	cr_expect_eq(ur_run(dev->fd, c), -EINVAL);
+}
+
+PORT_TEST(sizes_are_bounded_on_both_sides)
+{
+	c->attrs[1].len = sizeof(struct ib_uverbs_query_port_resp) - 1;
+	cr_expect_eq(ur_run(dev->fd, c), -EINVAL, "too short for the answer");
+	c->attrs[1].len = sizeof(*resp);
+	c->attrs[0].len = 0;
+	cr_expect_eq(ur_run(dev->fd, c), -EINVAL, "too short for the port");
+	c->attrs[0].len = 9;
+	c->attrs[0].data = (uintptr_t)resp;
+	cr_expect_eq(ur_run(dev->fd, c), -EINVAL, "too long for the port");
+}
+
+PORT_TEST(a_constant_may_be_widened_with_zeroes_only)
+{
+	c->attrs[0].len = 8;
+	cr_expect_eq(ur_run(dev->fd, c), 0);
+	c->attrs[0].data |= 1u << 8;
+	cr_expect_eq(ur_run(dev->fd, c), -EINVAL);
+}
+
+PORT_TEST(reserved_bits_are_refused)
+{
+	c->attrs[0].attr_data.reserved = 1;
+	cr_expect_eq(ur_run(dev->fd, c), -EINVAL);
+	c->attrs[0].attr_data.reserved = 0;
+	c->hdr.reserved2 = 1;
+	cr_expect_eq(ur_run(dev->fd, c), -EPROTONOSUPPORT);
+}
+
+PORT_TEST(an_address_that_is_not_mapped_is_EFAULT)
+{
+	c->attrs[1].data = 4096;
+	cr_expect_eq(ur_run(dev->fd, c), -EFAULT);
+	cr_expect_eq(uv_ioctl(dev->fd, (void *)4096), -EFAULT);
+}
+
+PORT_TEST(a_longer_answer_is_filled_with_zeroes)
+{
+	uint8_t big[512];
+
+	memset(big, 0xee, sizeof(big));
+	c->attrs[1].data = (uintptr_t)big;
+	c->attrs[1].len = sizeof(big);
+	cr_assert_eq(ur_run(dev->fd, c), 0);
+	for (size_t i = sizeof(*resp); i < sizeof(big); i++)
+		cr_expect_eq(big[i], 0, "byte %zu", i);
+}
+
+Test(uverbs_codec, other_files_are_not_ours)
+{
+	struct ur_call c;
+	int fd = open("/dev/zero", O_RDONLY);
+
+	ur_begin(&c, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_PORT);
+	cr_expect_eq(ur_run(fd, &c), -ENOTTY);
+	cr_expect_eq(ur_run(-1, &c), -ENOTTY);
+	close(fd);
+}
+
+Test(uverbs_codec, before_get_context_only_the_probe_is_answered)
+{
+	struct ib_uverbs_query_device in = {0};
+	struct ib_uverbs_query_device_resp out;
+	int fd = open("/dev/null", O_RDWR);
+	struct ur_call c;
+
+	cr_expect_eq(
+		ur_write(fd, IB_USER_VERBS_CMD_QUERY_DEVICE, &in, sizeof(in), &out, 4, NULL, 0),
+		-ENOSPC, "libibverbs asks so whether INVOKE_WRITE is known");
+	cr_expect_eq(ur_write(fd, IB_USER_VERBS_CMD_QUERY_DEVICE, &in, sizeof(in), &out,
+			      sizeof(out), NULL, 0),
+		     -EINVAL);
+	ur_begin(&c, UVERBS_OBJECT_PD, UVERBS_METHOD_PD_DESTROY);
+	ur_handle(&c, UVERBS_ATTR_DESTROY_PD_HANDLE, 0);
+	cr_expect_eq(ur_run(fd, &c), -EINVAL);
+}
+
+Test(uverbs_codec, write_commands_are_bounded_and_known)
+{
+	struct ib_uverbs_query_device in = {0};
+	struct ib_uverbs_query_device_resp out;
+	struct ur_dev dev;
+
+	ur_open(&dev);
+	cr_expect_eq(ur_write(dev.fd, IB_USER_VERBS_CMD_QUERY_DEVICE, &in, sizeof(in), &out,
+			      sizeof(out), NULL, 0),
+		     0);
+	cr_expect_eq(out.vendor_part_id, UV_PCI_DEVICE_ID);
+	cr_expect_eq(ur_write(dev.fd, IB_USER_VERBS_CMD_QUERY_DEVICE, &in, 4, &out, sizeof(out),
+			      NULL, 0),
+		     -ENOSPC);
+	cr_expect_eq(ur_write(dev.fd, IB_USER_VERBS_CMD_OPEN_XRCD, &in, sizeof(in), &out,
+			      sizeof(out), NULL, 0),
+		     -EOPNOTSUPP);
+}
+
+Test(uverbs_codec, a_handle_of_another_kind_is_refused)
+{
+	struct ur_dev dev;
+	struct ur_call c;
+	uint32_t pd;
+
+	ur_open(&dev);
+	pd = ur_pd(&dev);
+	ur_begin(&c, UVERBS_OBJECT_MR, UVERBS_METHOD_MR_DESTROY);
+	ur_handle(&c, UVERBS_ATTR_DESTROY_MR_HANDLE, pd);
+	cr_expect_eq(ur_run(dev.fd, &c), -EINVAL);
+	cr_expect_eq(ur_pd_destroy(&dev, pd + 1000), -ENOENT);
+	cr_expect_eq(ur_pd_destroy(&dev, UINT32_MAX), -ENOENT);
+	cr_expect_eq(ur_pd_destroy(&dev, pd), 0);
+	cr_expect_eq(ur_pd_destroy(&dev, pd), -ENOENT, "it is gone");
+}

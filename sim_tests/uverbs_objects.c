@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/* Objects behind handles: references, memory checks, transitions, events, end of a context, fork.
+ */
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sim_tests/uverbs_rig.h"
+
+/* ---- page lists ---- */
+
+Test(uverbs_pages, a_list_covers_its_range_and_is_as_short_as_it_can_be)
+{
+	static const struct {
+		uint64_t addr, len, same;
+		unsigned int granule;
+		uint64_t count;
+	} cases[] = {
+		{0x7f0000001000, 0x1000, 0x7f0000001000, 64, 1},
+		{0x7f0000001010, 0x1000, 0x7f0000001010, 64, 1},
+		{0x7f0000000fff, 2, 0x7f0000000fff, 64, 1},
+		{0x7f0000001000, 0x40000000, 0x7f0000001000, 64, 1},
+		{0x7f0000001000, 0x10000, 0, 64, 16}, /* an mkey that starts at 0 */
+		{0x7f0000000000, 0x10000, 0, 64, 1},  /* the same, better placed */
+		{0x7f0000001040, 0x1000, 0x7f0000001040, 6,
+		 2}, /* a ring: offset in units of page/64 */
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct uv_pages p =
+			uv_pages_of(cases[i].addr, cases[i].len, cases[i].same, cases[i].granule);
+
+		cr_expect_eq(p.count, cases[i].count, "case %zu: %lu pages of 1 << %u", i, p.count,
+			     p.shift);
+		cr_expect_eq(p.first + p.offset, cases[i].addr);
+		cr_expect_eq(p.first & ((UINT64_C(1) << p.shift) - 1), 0);
+		cr_expect_geq(p.first + (p.count << p.shift), cases[i].addr + cases[i].len);
+	}
+}
+
+/* ---- references and memory ---- */
+
+Test(uverbs_objects, a_pd_in_use_is_EBUSY)
+{
+	struct ib_uverbs_reg_mr_resp mr;
+	struct ur_dev dev;
+	struct ur_call c;
+	uint32_t pd;
+
+	ur_open(&dev);
+	pd = ur_pd(&dev);
+	cr_assert_eq(
+		ur_reg_mr(&dev, pd, (uintptr_t)dev.mem, UR_MEM, IB_UVERBS_ACCESS_LOCAL_WRITE, &mr),
+		0);
+	cr_expect_eq(ur_pd_destroy(&dev, pd), -EBUSY);
+	ur_begin(&c, UVERBS_OBJECT_MR, UVERBS_METHOD_MR_DESTROY);
+	ur_handle(&c, UVERBS_ATTR_DESTROY_MR_HANDLE, mr.mr_handle);
+	cr_expect_eq(ur_run(dev.fd, &c), 0);
+	cr_expect_eq(ur_pd_destroy(&dev, pd), 0);
+}
+
+Test(uverbs_objects, memory_must_be_there_with_the_rights_that_are_asked)
+{
+	uint8_t *ro = mmap(NULL, 8192, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct ib_uverbs_reg_mr_resp mr;
+	struct ur_dev dev;
+	uint32_t pd;
+
+	ur_open(&dev);
+	pd = ur_pd(&dev);
+	cr_expect_eq(ur_reg_mr(&dev, pd, (uintptr_t)ro, 8192, IB_UVERBS_ACCESS_REMOTE_READ, &mr),
+		     0);
+	cr_expect_eq(ur_reg_mr(&dev, pd, (uintptr_t)ro, 8192, IB_UVERBS_ACCESS_LOCAL_WRITE, &mr),
+		     -EFAULT);
+	munmap(ro + 4096, 4096);
+	cr_expect_eq(ur_reg_mr(&dev, pd, (uintptr_t)ro, 8192, 0, &mr), -EFAULT,
+		     "its second page is gone");
+	cr_expect_eq(ur_reg_mr(&dev, pd, (uintptr_t)dev.mem, 0, 0, &mr), -EINVAL, "length 0");
+	cr_expect_eq(ur_reg_mr(&dev, pd, UINT64_MAX - 100, 4096, 0, &mr), -EINVAL, "wraps");
+	cr_expect_eq(
+		ur_reg_mr(&dev, pd, (uintptr_t)dev.mem, 64, IB_UVERBS_ACCESS_REMOTE_WRITE, &mr),
+		-EINVAL, "remote write without local write");
+	cr_expect_eq(ur_reg_mr(&dev, pd, (uintptr_t)dev.mem, 64, IB_UVERBS_ACCESS_ON_DEMAND, &mr),
+		     -EOPNOTSUPP);
+	cr_expect_eq(
+		ur_reg_mr(&dev, pd, (uintptr_t)dev.mem, 64, IB_UVERBS_ACCESS_RELAXED_ORDERING, &mr),
+		0);
+}
+
+Test(uverbs_objects, a_key_that_was_destroyed_does_not_come_back)
+{
+	struct ib_uverbs_reg_mr_resp a, b;
+	struct ur_dev dev;
+	struct ur_call c;
+	uint32_t pd;
+
+	ur_open(&dev);
+	pd = ur_pd(&dev);
+	ur_reg_mr(&dev, pd, (uintptr_t)dev.mem, 4096, 0, &a);
+	ur_begin(&c, UVERBS_OBJECT_MR, UVERBS_METHOD_MR_DESTROY);
+	ur_handle(&c, UVERBS_ATTR_DESTROY_MR_HANDLE, a.mr_handle);
+	cr_assert_eq(ur_run(dev.fd, &c), 0);
+	ur_reg_mr(&dev, pd, (uintptr_t)dev.mem, 4096, 0, &b);
+	cr_expect_neq(a.lkey, b.lkey);
+	cr_expect_eq(a.mr_handle, b.mr_handle, "the handle is free again");
+}
+
+/* ---- transitions ---- */
+
+static int modify(struct ur_dev *dev, uint32_t qp, uint8_t to, uint32_t mask)
+{
+	struct ib_uverbs_modify_qp m = {.qp_handle = qp,
+					.qp_state = to,
+					.attr_mask = mask | UV_QP_STATE,
+					.port_num = 1,
+					.path_mtu = 3,
+					.max_rd_atomic = 1,
+					.max_dest_rd_atomic = 1,
+					.min_rnr_timer = 12,
+					.timeout = 14,
+					.retry_cnt = 7,
+					.rnr_retry = 7,
+					.qp_access_flags = IB_UVERBS_ACCESS_REMOTE_WRITE};
+
+	m.dest.is_global = 1;
+	m.dest.port_num = 1;
+	memcpy(m.dest.dgid, uv_identity()->gid, 16);
+	return ur_write(dev->fd, IB_USER_VERBS_CMD_MODIFY_QP, &m, sizeof(m), NULL, 0, NULL, 0);
+}
+
+static const struct {
+	uint8_t to;
+	uint32_t required;
+} ladder[] = {
+	{UV_QPS_INIT, UV_QP_PKEY_INDEX | UV_QP_PORT | UV_QP_ACCESS},
+	{UV_QPS_RTR, UV_QP_AV | UV_QP_PATH_MTU | UV_QP_DEST_QPN | UV_QP_RQ_PSN |
+			     UV_QP_MAX_DEST_RD_ATOMIC | UV_QP_MIN_RNR_TIMER},
+	{UV_QPS_RTS,
+	 UV_QP_TIMEOUT | UV_QP_RETRY_CNT | UV_QP_RNR_RETRY | UV_QP_SQ_PSN | UV_QP_MAX_RD_ATOMIC},
+};
+
+Test(uverbs_objects, a_transition_takes_what_it_needs_and_nothing_else)
+{
+	uint32_t pd, cq, cqn, qp, qpn;
+	struct ur_dev dev;
+
+	ur_open(&dev);
+	pd = ur_pd(&dev);
+	cr_assert_eq(ur_cq(&dev, 0, 1, -1, &cq, &cqn), 0);
+	cr_assert_eq(ur_qp(&dev, pd, cq, 2, &qp, &qpn), 0);
+	cr_expect_eq(modify(&dev, qp, UV_QPS_RTS, ladder[2].required), -EINVAL, "RESET to RTS");
+	for (size_t i = 0; i < 3; i++) {
+		for (uint32_t bit = 1; bit < UV_QP_RATE_LIMIT; bit <<= 1)
+			if (ladder[i].required & bit)
+				cr_expect_eq(
+					modify(&dev, qp, ladder[i].to, ladder[i].required & ~bit),
+					-EINVAL, "step %zu without 0x%x", i, bit);
+		cr_expect_eq(modify(&dev, qp, ladder[i].to, ladder[i].required | UV_QP_QKEY),
+			     -EINVAL, "an RC QP has no Q_Key");
+		cr_assert_eq(modify(&dev, qp, ladder[i].to, ladder[i].required), 0, "step %zu", i);
+	}
+	cr_expect_eq(modify(&dev, qp, UV_QPS_ERR, 0), 0);
+	cr_expect_eq(modify(&dev, qp, UV_QPS_RTS, 0), -EINVAL, "ERR to RTS");
+	cr_expect_eq(modify(&dev, qp, UV_QPS_RESET, 0), 0);
+	cr_expect_eq(modify(&dev, qp, UV_QPS_INIT, ladder[0].required), 0, "and up again");
+}
+
+/* ---- events ---- */
+
+static void fire(uint32_t cqn)
+{
+	uint8_t eqe[PRM_EQE_SIZE] = {0};
+
+	PRM_SET(eqe, eqe, type, PRM_EVENT_COMP);
+	PRM_SET(eqe, eqe, number, cqn);
+	uv_events_eqe(NULL, 0, 0, eqe);
+}
+
+static uint64_t next_event(int fd)
+{
+	struct ib_uverbs_comp_event_desc d = {0};
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+
+	if (poll(&p, 1, 0) != 1 || read(fd, &d, sizeof(d)) != sizeof(d))
+		return 0;
+	return d.cq_handle;
+}
+
+Test(uverbs_events, destroy_reports_exactly_what_was_read)
+{
+	struct ib_uverbs_destroy_cq_resp resp;
+	uint32_t a, an, b, bn;
+	struct ur_dev dev;
+	int channel;
+
+	ur_open(&dev);
+	channel = ur_channel(&dev);
+	cr_assert_eq(ur_cq(&dev, 0, 0xa, channel, &a, &an), 0);
+	cr_assert_eq(ur_cq(&dev, 1, 0xb, channel, &b, &bn), 0);
+	fire(an);
+	fire(bn);
+	fire(an);
+	fire(bn);
+	cr_expect_eq(next_event(channel), 0xa);
+	cr_assert_eq(ur_cq_destroy(&dev, a, &resp), 0);
+	cr_expect_eq(resp.comp_events_reported, 1, "the one that was read");
+	cr_expect_eq(next_event(channel), 0xb, "the other queue's stay");
+	cr_expect_eq(next_event(channel), 0xb);
+	cr_expect_eq(next_event(channel), 0);
+	cr_assert_eq(ur_cq_destroy(&dev, b, &resp), 0);
+	cr_expect_eq(resp.comp_events_reported, 2);
+	cr_expect_eq(resp.async_events_reported, 0);
+}
+
+Test(uverbs_events, more_events_than_a_socket_holds_all_arrive)
+{
+	enum { MANY = 20000 };
+	uint32_t cq, cqn, got = 0;
+	struct ur_dev dev;
+	int channel;
+
+	ur_open(&dev);
+	channel = ur_channel(&dev);
+	cr_assert_eq(ur_cq(&dev, 0, 0xa, channel, &cq, &cqn), 0);
+	for (int i = 0; i < MANY; i++)
+		fire(cqn);
+	while (got < MANY) {
+		struct pollfd p = {.fd = channel, .events = POLLIN};
+
+		cr_assert_eq(poll(&p, 1, 10000), 1, "%u of %u", got, MANY);
+		cr_assert_eq(next_event(channel), 0xa);
+		got++;
+	}
+}
+
+Test(uverbs_events, a_qp_event_carries_the_handle_of_its_qp)
+{
+	struct ib_uverbs_async_event_desc d = {0};
+	uint8_t eqe[PRM_EQE_SIZE] = {0};
+	uint32_t pd, cq, cqn, qp, qpn;
+	struct ur_dev dev;
+
+	ur_open(&dev);
+	pd = ur_pd(&dev);
+	cr_assert_eq(ur_cq(&dev, 0, 0xa, -1, &cq, &cqn), 0);
+	cr_assert_eq(ur_qp(&dev, pd, cq, 0x9999, &qp, &qpn), 0);
+	PRM_SET(eqe, eqe, type, PRM_EVENT_WQ_ACCESS_ERROR);
+	PRM_SET(eqe, eqe, number, qpn);
+	uv_events_eqe(NULL, 0, 0, eqe);
+	cr_assert_eq(read(dev.async_fd, &d, sizeof(d)), sizeof(d));
+	cr_expect_eq(d.element, 0x9999);
+	cr_expect_eq(d.event_type, 3, "IBV_EVENT_QP_ACCESS_ERR");
+}
+
+Test(uverbs_events, a_channel_of_another_context_is_EBADF)
+{
+	struct ur_dev one, two;
+	uint32_t cq, cqn;
+
+	ur_open(&one);
+	ur_open(&two);
+	cr_expect_eq(ur_cq(&one, 0, 1, ur_channel(&two), &cq, &cqn), -EBADF);
+	cr_expect_eq(ur_cq(&one, 0, 1, 0, &cq, &cqn), -EBADF);
+}
+
+/* ---- end of a context, fork ---- */
+
+Test(uverbs_context, closing_it_ends_everything_it_had)
+{
+	struct ib_uverbs_reg_mr_resp mr;
+	uint32_t pd, cq, cqn;
+	struct ur_dev dev;
+	struct pollfd p;
+	int channel;
+
+	ur_open(&dev);
+	pd = ur_pd(&dev);
+	channel = ur_channel(&dev);
+	ur_cq(&dev, 0, 1, channel, &cq, &cqn);
+	ur_reg_mr(&dev, pd, (uintptr_t)dev.mem, 4096, 0, &mr);
+	close(dev.fd);
+	close(dev.async_fd);
+	p = (struct pollfd){.fd = channel};
+	cr_expect_eq(poll(&p, 1, 30000), 1, "its channel hangs up");
+	cr_expect(p.revents & POLLHUP);
+}
+
+Test(uverbs_context, two_contexts_know_only_their_own_handles)
+{
+	struct ur_dev one, two;
+	uint32_t pd;
+
+	ur_open(&one);
+	ur_open(&two);
+	ur_pd(&one);
+	pd = ur_pd(&one);
+	cr_expect_eq(ur_pd_destroy(&two, pd), -ENOENT);
+	cr_expect_eq(ur_pd_destroy(&one, pd), 0);
+}
+
+Test(uverbs_context, a_duplicate_of_the_descriptor_is_the_same_context)
+{
+	struct ur_dev dev, again;
+	uint32_t pd;
+
+	ur_open(&dev);
+	pd = ur_pd(&dev);
+	again = dev;
+	again.fd = dup(dev.fd);
+	close(dev.fd);
+	cr_expect_eq(ur_pd_destroy(&again, pd), 0);
+}
+
+Test(uverbs_context, a_child_has_no_engine_until_it_opens_the_device)
+{
+	struct ur_dev dev, own;
+	int status;
+	uint32_t pd;
+	pid_t pid;
+
+	ur_open(&dev);
+	pd = ur_pd(&dev);
+	pid = fork();
+	cr_assert_geq(pid, 0);
+	if (!pid) {
+		if (ur_pd_destroy(&dev, pd) != -EIO)
+			_exit(1);
+		ur_open(&own);
+		_exit(ur_pd_destroy(&own, ur_pd(&own)) ? 2 : 0);
+	}
+	cr_assert_eq(waitpid(pid, &status, 0), pid);
+	cr_expect(WIFEXITED(status) && WEXITSTATUS(status) == 0, "status 0x%x", status);
+	cr_expect_eq(ur_pd_destroy(&dev, pd), 0, "the parent's goes on");
+}

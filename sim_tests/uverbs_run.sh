@@ -1,0 +1,119 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The launcher seen from outside: uverbs_run.sh GDAKIT PROG_DEVX. Exit code 77: this machine cannot run it.
+set -u
+gdakit=$1 prog_devx=$2
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+export TMPDIR=$tmp
+failures=0
+
+fail()
+{
+	echo "FAIL $*"
+	failures=$((failures + 1))
+}
+
+# rc_is WANT NAME COMMAND...: the command's exit code; its output stays in $tmp/out and $tmp/err.
+rc_is()
+{
+	local want=$1 name=$2 rc
+	shift 2
+	timeout 60 "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+	rc=$?
+	[ $rc -eq "$want" ] && return
+	fail "$name: exit code $rc, expected $want"
+	sed 's/^/     | /' "$tmp/out" "$tmp/err"
+}
+
+has() # has NAME REGEX FILE
+{
+	grep -Eq -- "$2" "$3" || { fail "$1: no line matches '$2'"; sed 's/^/     | /' "$3"; }
+}
+
+if ! "$gdakit" doctor >"$tmp/out"; then
+	echo "SKIP $(tail -n 1 "$tmp/out")"
+	exit 77
+fi
+
+# Exit codes are the program's, or say what went wrong in words of env(1).
+rc_is 0 "true" "$gdakit" run true
+rc_is 7 "exit 7" "$gdakit" run -- sh -c 'exit 7'
+rc_is 143 "killed by SIGTERM" "$gdakit" run -- sh -c 'kill -TERM $$'
+rc_is 127 "no such program" "$gdakit" run -- /nonexistent
+has "no such program" '^gdakit: /nonexistent: No such file' "$tmp/err"
+rc_is 126 "not executable" "$gdakit" run -- /etc/passwd
+rc_is 64 "no program" "$gdakit" run
+rc_is 64 "unknown option" "$gdakit" run --no-such-option true
+rc_is 64 "unknown command" "$gdakit" walk
+rc_is 125 "bad host" "$gdakit" run --host 127.0.0.1 true
+has "bad host" 'expected a number' "$tmp/err"
+
+# A signal to gdakit is one to the program, whose exit code comes back.
+"$gdakit" run -- sh -c 'trap "exit 3" TERM; : >'"$tmp/ready"'; while :; do sleep 0.05; done' &
+pid=$!
+for _ in $(seq 600); do [ -e "$tmp/ready" ] && break; sleep 0.05; done
+kill -TERM $pid
+wait $pid
+rc=$?
+[ $rc -eq 3 ] || fail "SIGTERM is passed on: exit code $rc, expected 3"
+
+# Arguments, environment and streams pass through; what the program executes inherits all.
+rc_is 0 "arguments" "$gdakit" run -- printf '%s|' a 'b c' -v
+has "arguments" '^a\|b c\|-v\|$' "$tmp/out"
+rc_is 0 "grandchildren" "$gdakit" run -- bash -c 'env bash -c "ibv_devices; exit 0"'
+has "grandchildren" 'mlx5_0' "$tmp/out"
+rc_is 0 "stdin" "$gdakit" run -- sh -c 'echo text | cat'
+has "stdin" '^text$' "$tmp/out"
+
+# Each host has an address of its own; a named one is the same every time and exists once.
+rc_is 0 "two hosts" "$gdakit" run -- sh -c 'echo $GDAKIT_HOST; exec "$0" run -- sh -c "echo \$GDAKIT_HOST"' "$gdakit"
+[ "$(sort -u "$tmp/out" | wc -l)" -eq 2 ] || fail "two hosts: $(tr '\n' ' ' <"$tmp/out")"
+rc_is 0 "named host" "$gdakit" run --host alpha -- sh -c 'echo $GDAKIT_HOST'
+name=$(cat "$tmp/out")
+rc_is 0 "named host again" "$gdakit" run --host alpha -- sh -c 'echo $GDAKIT_HOST'
+[ "$name" = "$(cat "$tmp/out")" ] || fail "named host: $name, then $(cat "$tmp/out")"
+rc_is 125 "named host twice" "$gdakit" run --host alpha -- "$gdakit" run --host alpha -- true
+has "named host twice" 'running already' "$tmp/err"
+
+# The device.
+rc_is 0 "ibv_devinfo -v" "$gdakit" run -- ibv_devinfo -v
+for line in 'hca_id:.*mlx5_0' 'vendor_id:.*0x02c9' 'vendor_part_id:.*4129' 'state:.*PORT_ACTIVE' \
+	'link_layer:.*Ethernet' 'GID\[ *0\]:.*::ffff:127\.[0-9]+\.[0-9]+\.1, RoCE v2' 'atomic_cap:.*ATOMIC_HCA' \
+	'active_mtu:.*4096' 'gid_tbl_len:.*1$'; do
+	has "ibv_devinfo -v" "$line" "$tmp/out"
+done
+rc_is 0 "InfiniBand" "$gdakit" run --link-layer infiniband -- ibv_devinfo -v
+has "InfiniBand" 'link_layer:.*InfiniBand' "$tmp/out"
+has "InfiniBand" 'port_lid:.*[1-9]' "$tmp/out"
+rc_is 0 "sysfs" "$gdakit" run -- sh -c 'cat /sys/class/infiniband/mlx5_0/device/vendor /sys/bus/pci/devices/0000:c1:00.0/device \
+	/sys/class/infiniband/mlx5_0/ports/1/gid_attrs/types/0; ls /sys/class/net /dev/null /dev/shm /proc/self/fd'
+has "sysfs" '^0x15b3$' "$tmp/out"
+has "sysfs" '^0x1021$' "$tmp/out"
+has "sysfs" '^RoCE v2$' "$tmp/out"
+[ -e /sys/class/infiniband/mlx5_0/board_id ] && grep -q GDAKIT /sys/class/infiniband/mlx5_0/board_id &&
+	fail "the device is seen outside"
+
+rc_is 0 "DevX" "$gdakit" run --verbose -- "$prog_devx"
+has "DevX" '^ok$' "$tmp/out"
+has "a refused mailbox is explained" 'gdakit: .*CREATE_CQ: umem 0x7ffff0' "$tmp/err"
+has "a refused call is explained" 'gdakit: memory at 0x1000 is not mapped' "$tmp/err"
+
+# Without root.
+if [ "$(id -u)" -eq 0 ] && id nobody >/dev/null 2>&1; then
+	chmod 755 "$tmp"
+	mkdir "$tmp/pub" "$tmp/nobody" && chown nobody "$tmp/nobody"
+	cp "$gdakit" "$tmp/pub/" && cp "$(dirname "$gdakit")/../emu/uverbs/libgdakit_uverbs.so" "$tmp/pub/" && chmod 755 "$tmp"/pub/*
+	if su nobody -s /bin/sh -c "$tmp/pub/gdakit doctor" >"$tmp/out" 2>&1; then
+		rc_is 0 "as nobody" su nobody -s /bin/sh -c "TMPDIR=$tmp/nobody $tmp/pub/gdakit run -- sh -c 'id -u; ibv_devinfo'"
+		has "as nobody" "^$(id -u nobody)$" "$tmp/out"
+		has "as nobody" 'hca_id:.*mlx5_0' "$tmp/out"
+	else
+		echo "SKIP without root: $(tail -n 1 "$tmp/out")"
+	fi
+fi
+
+left=$(ls -d "$tmp"/gdakit-* "$tmp"/nobody/gdakit-* 2>/dev/null)
+[ -z "$left" ] || fail "left behind: $left"
+[ $failures -eq 0 ] && echo "ok"
+[ $failures -eq 0 ]
