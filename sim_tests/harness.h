@@ -15,7 +15,11 @@
 #ifndef GDAKIT_HARNESS_H
 #define GDAKIT_HARNESS_H
 
+#ifdef HX_WITHOUT_CRITERION
+#include "sim_tests/harness_abort.h"
+#else
 #include <criterion/criterion.h>
+#endif
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>

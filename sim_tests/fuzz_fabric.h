@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the transport's fuzz targets share: a pair of QPs whose memory has watched surroundings. */
+#ifndef GDAKIT_FUZZ_FABRIC_H
+#define GDAKIT_FUZZ_FABRIC_H
+
+#include "sim_tests/harness.h"
+
+enum { FUZZ_MEM = 16384, FUZZ_MARGIN = 4096 };
+
+struct fuzz_fabric {
+	struct hx *h;
+	struct hx_qp *a, *b;
+	uint8_t *mem[2]; /* of a, of b: margin, key, margin */
+	uint32_t key[2];
+};
+
+/* Consumes the first byte: which spaces, which link. */
+static inline struct fuzz_fabric fuzz_open(uint8_t how)
+{
+	struct hx_config config = {
+		.copied = (how & 1) != 0, .serialise = (how & 2) != 0, .seed = how};
+	struct hx_qp_attr attr = {.timeout = 1, .retry = 2, .rnr_retry = 2, .mtu = 1};
+	struct fuzz_fabric f = {.h = hx_open(&config)};
+
+	f.a = hx_qp(f.h, 0, &attr);
+	f.b = hx_qp(f.h, 1, &attr);
+	for (uint32_t i = 0; i < 2; i++) {
+		f.mem[i] = hx_alloc(f.h, FUZZ_MEM + 2 * FUZZ_MARGIN);
+		memset(f.mem[i], 0x5a, FUZZ_MEM + 2 * FUZZ_MARGIN);
+		f.key[i] = hx_mkey(f.h, i, f.h->nic[i].pd, f.mem[i] + FUZZ_MARGIN, FUZZ_MEM,
+				   HX_ALL_RIGHTS);
+	}
+	hx_connect(f.a, f.b);
+	for (uint32_t i = 0; i < 8; i++)
+		hx_recv(f.b, &(struct hx_sge){f.mem[1] + FUZZ_MARGIN, FUZZ_MEM, f.key[1]}, 1);
+	return f;
+}
+
+/* Nothing beside the keys was written, and everything can be taken down. */
+static inline void fuzz_close(struct fuzz_fabric *f)
+{
+	for (uint32_t i = 0; i < 2; i++) {
+		for (uint32_t j = 0; j < FUZZ_MARGIN; j++) {
+			cr_assert_eq(f->mem[i][j], 0x5a);
+			cr_assert_eq(f->mem[i][FUZZ_MARGIN + FUZZ_MEM + j], 0x5a);
+		}
+	}
+	cr_assert_eq(hx_destroy(f->h, 1, PRM_CMD_DESTROY_MKEY, f->key[1] >> 8), 0);
+	cr_assert_eq(hx_destroy(f->h, 0, PRM_CMD_DESTROY_QP, f->a->qpn), 0);
+	cr_assert_eq(hx_destroy(f->h, 1, PRM_CMD_DESTROY_QP, f->b->qpn), 0);
+	hx_close(f->h);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#endif

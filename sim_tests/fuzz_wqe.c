@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Any bytes at all as a send queue: the NIC must neither crash nor touch memory beside the keys.
+ * Input: a byte for the fabric, one that says how the rest is meant: raw slots, or WQEs of five
+ * bytes {opcode, ds, flags, remote, local} from which nearly right ones are made.
+ */
+#include "sim_tests/fuzz_fabric.h"
+
+enum { RAW = 1, FIX_INDEX = 2, SHORT_WQE = 5 };
+
+static uint32_t raw_slots(struct fuzz_fabric *f, const uint8_t *in, size_t len, bool fix)
+{
+	uint32_t slots;
+
+	if (len > f->a->sq_size * 64)
+		len = f->a->sq_size * 64;
+	memcpy(f->a->sq, in, len);
+	slots = (uint32_t)(len + 63) / 64;
+	for (uint32_t slot = 0; fix && slot < slots; slot++) {
+		f->a->sq[slot * 64 + 1] = 0;
+		f->a->sq[slot * 64 + 2] = (uint8_t)slot;
+	}
+	return slots;
+}
+
+/* An octoword that is a data segment (near the key) or an inline one, by the byte. */
+static void put_segment(struct fuzz_fabric *f, uint8_t *seg, uint8_t byte)
+{
+	if (byte & 0x80) {
+		prm_store32(seg, 0x80000000u | (byte & 0x7f));
+		return;
+	}
+	prm_store32(seg, byte & 0x40 ? byte * 64u : byte);
+	prm_store32(seg + 4, f->key[0] ^ (byte == 0x3f));
+	prm_store64(seg + 8, (uintptr_t)f->mem[0] + byte % 40 * 512u);
+}
+
+static uint32_t short_wqes(struct fuzz_fabric *f, const uint8_t *in, size_t len)
+{
+	uint32_t slot = 0;
+
+	for (; len >= SHORT_WQE && slot < f->a->sq_size - 4; in += SHORT_WQE, len -= SHORT_WQE) {
+		uint8_t *wqe = f->a->sq + (size_t)slot * 64;
+		uint32_t ds = in[1] & 15;
+
+		prm_store32(wqe, slot << 8 | in[0]);
+		prm_store32(wqe + 4, f->a->qpn << 8 | ds);
+		wqe[11] = in[2];
+		prm_store64(wqe + 16, (uintptr_t)f->mem[1] + in[3] % 40 * 512u);
+		prm_store32(wqe + 24, f->key[1] ^ (in[3] == 0xff));
+		for (uint32_t ow = 2; ow < ds; ow++)
+			put_segment(f, wqe + (size_t)ow * 16, (uint8_t)(in[4] + (ow - 2) * 37));
+		slot += ds ? (ds + 3) / 4 : 1;
+	}
+	return slot;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct fuzz_fabric f;
+
+	if (size < 3)
+		return 0;
+	f = fuzz_open(data[0]);
+	if (data[1] & RAW)
+		f.a->sq_pi = (uint16_t)raw_slots(&f, data + 2, size - 2, data[1] & FIX_INDEX);
+	else
+		f.a->sq_pi = (uint16_t)short_wqes(&f, data + 2, size - 2);
+	hx_ring(f.a);
+	hx_run(f.h, 150 * SIM_US);
+	fuzz_close(&f);
+	return 0;
+}
