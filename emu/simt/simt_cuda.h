@@ -38,15 +38,15 @@
 
 using dim3 = simt_dim3;
 
-/* Written by the scheduler at each switch; a launch stays on one OS thread. */
+/* Written by the scheduler at each switch, never by kernels; a launch stays on one OS thread. */
 struct simt_dim3_pod {
 	uint32_t x, y, z;
 };
 extern __thread simt_dim3_pod simt_thread_idx, simt_block_idx, simt_block_dim, simt_grid_dim;
-#define threadIdx (*(const simt_dim3_pod *)&simt_thread_idx)
-#define blockIdx  (*(const simt_dim3_pod *)&simt_block_idx)
-#define blockDim  (*(const simt_dim3_pod *)&simt_block_dim)
-#define gridDim	  (*(const simt_dim3_pod *)&simt_grid_dim)
+#define threadIdx simt_thread_idx
+#define blockIdx  simt_block_idx
+#define blockDim  simt_block_dim
+#define gridDim	  simt_grid_dim
 constexpr int warpSize = 32;
 
 extern "C" {

@@ -59,8 +59,11 @@ static inline void plain_check(bool ok, const char *file, int line, const char *
 }
 
 #define PLAIN_REGISTER_(id, suite_, name_, fn_, ...)                                               \
-	static struct plain_test id = {                                                            \
-		.suite = suite_, .name = name_, .fn = fn_, .options = {__VA_ARGS__}};              \
+	static struct plain_test id = {.suite = suite_,                                            \
+				       .name = name_,                                              \
+				       .fn = fn_,                                                  \
+				       .options = {__VA_ARGS__},                                   \
+				       .next = NULL};                                              \
 	__attribute__((constructor)) static void id##_add(void)                                    \
 	{                                                                                          \
 		plain_add(&id);                                                                    \
@@ -83,6 +86,8 @@ static inline void plain_check(bool ok, const char *file, int line, const char *
 #define cr_assert_leq(a, b, ...)	cr_assert((a) <= (b), __VA_ARGS__)
 #define cr_assert_gt(a, b, ...)		cr_assert((a) > (b), __VA_ARGS__)
 #define cr_assert_geq(a, b, ...)	cr_assert((a) >= (b), __VA_ARGS__)
+#define cr_expect_eq(a, b, ...)		cr_assert((a) == (b), __VA_ARGS__)
+#define cr_expect_str_eq(a, b, ...)	cr_assert(strcmp(a, b) == 0, __VA_ARGS__)
 #define cr_assert_null(p, ...)		cr_assert((p) == NULL, __VA_ARGS__)
 #define cr_assert_not_null(p, ...)	cr_assert((p) != NULL, __VA_ARGS__)
 #define cr_assert_str_eq(a, b, ...)	cr_assert(strcmp(a, b) == 0, __VA_ARGS__)
