@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -271,6 +272,105 @@ Test(world, a_kick_wakes_a_sleeping_thread_and_is_not_lost)
 	waiter_kick(&wt); /* before the sleep */
 	waiter_sleep(&wt, NULL, 0, UINT64_C(3600000000000));
 	waiter_fini(&wt);
+}
+
+/* A NIC whose UAR page lies in a file, which the program maps once more. */
+struct trapped {
+	struct world *w;
+	struct world_nic *n;
+	uint64_t *nic_page, *program_page;
+};
+
+static struct trapped make_trapped(void)
+{
+	const char *why = NULL;
+	struct trapped t = {
+		.w = world_create(&(struct world_config){.trap_doorbells = true}, &why)};
+	int fd = memfd_create("uar", MFD_CLOEXEC);
+	struct nm_config config = {.name = "fake", .uar_pages = 1};
+
+	cr_assert_not_null(t.w, "%s", why);
+	cr_assert_eq(ftruncate(fd, 4096), 0);
+	t.nic_page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	t.program_page = mmap(NULL, 4096, PROT_WRITE, MAP_SHARED, fd, 0);
+	cr_assert(t.nic_page != MAP_FAILED && t.program_page != MAP_FAILED);
+	close(fd);
+	config.uar_base = t.nic_page;
+	t.n = world_add_nic(t.w, &config, NULL, NULL, &why);
+	cr_assert_not_null(t.n, "%s", why);
+	return t;
+}
+
+/* Waits until the thread has trapped the doorbells; false: this kernel does not offer it. */
+static bool wait_for_trap(struct trapped *t)
+{
+	if (!atomic_load(&t->w->trappable))
+		return false;
+	for (int i = 0; i < 20000; i++) {
+		bool armed;
+
+		pthread_mutex_lock(&t->w->lock);
+		armed = t->w->trap.armed;
+		pthread_mutex_unlock(&t->w->lock);
+		if (armed)
+			return true;
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+	}
+	return false;
+}
+
+Test(world, an_idle_nic_traps_doorbells_and_is_woken_by_each)
+{
+	struct trapped t = make_trapped();
+
+	for (uint32_t i = 1; i <= 3; i++) {
+		if (!wait_for_trap(&t)) {
+			world_destroy(t.w);
+			cr_skip_test("no userfaultfd with write protection here");
+		}
+		__atomic_store_n(t.program_page, FAKE_DOORBELL_COUNT, __ATOMIC_RELEASE);
+		cr_assert(eventually(&fake(t.n)->doorbells, i));
+	}
+	world_destroy(t.w);
+	t.program_page[0] = 1; /* nothing is left protected */
+}
+
+Test(world, a_trapped_world_can_be_destroyed_under_a_waiting_store)
+{
+	struct trapped t = make_trapped();
+
+	wait_for_trap(&t);
+	world_destroy(t.w);
+	t.program_page[0] = 1;
+}
+
+Test(world, doorbells_that_nobody_sees_end_the_trap)
+{
+	struct trapped t = make_trapped();
+	uint32_t before;
+
+	if (!wait_for_trap(&t)) {
+		world_destroy(t.w);
+		cr_skip_test("no userfaultfd with write protection here");
+	}
+	world_doorbells_unseen(t.w);
+	before = atomic_load(&fake(t.n)->progresses);
+	cr_assert(eventually(&fake(t.n)->progresses, before + 2000));
+	pthread_mutex_lock(&t.w->lock);
+	cr_assert(!t.w->trap.armed);
+	pthread_mutex_unlock(&t.w->lock);
+	world_destroy(t.w);
+}
+
+Test(world, a_program_that_unmaps_a_trapped_page_harms_nobody)
+{
+	struct trapped t = make_trapped();
+
+	wait_for_trap(&t);
+	munmap(t.program_page, 4096);
+	__atomic_store_n(t.nic_page, FAKE_DOORBELL_COUNT, __ATOMIC_RELEASE);
+	cr_assert(eventually(&fake(t.n)->doorbells, 1));
+	world_destroy(t.w);
 }
 
 static struct waiter kicked_waiter;

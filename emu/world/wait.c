@@ -10,6 +10,7 @@
  * sleep for half of the time since the last work. Short sleeps do not pay: where timers are
  * virtual, one costs some 15 us of processor time however short it is.
  */
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -57,15 +58,17 @@ void waiter_kick(struct waiter *wt)
 	(void)n; /* EAGAIN: the counter is at its limit, so it is readable already */
 }
 
-void waiter_sleep(struct waiter *wt, const struct waiter_fd *fds, unsigned int nfds,
+bool waiter_sleep(struct waiter *wt, const struct waiter_fd *fds, unsigned int nfds,
 		  uint64_t timeout_ns)
 {
-	struct pollfd pfds[WORLD_MAX_NICS + 1];
+	struct pollfd pfds[WAITER_MAX_FDS + 1];
 	struct timespec ts = {.tv_sec = (time_t)(timeout_ns / 1000000000),
 			      .tv_nsec = (long)(timeout_ns % 1000000000)};
+	bool woken = true;
 	uint64_t count;
 	ssize_t n;
 
+	assert(nfds <= WAITER_MAX_FDS);
 	pfds[0] = (struct pollfd){.fd = wt->event_fd, .events = POLLIN};
 	for (unsigned int i = 0; i < nfds; i++)
 		pfds[i + 1] = (struct pollfd){
@@ -73,13 +76,16 @@ void waiter_sleep(struct waiter *wt, const struct waiter_fd *fds, unsigned int n
 			.events = (short)(POLLIN | (fds[i].out ? POLLOUT : 0)),
 		};
 	atomic_store(&wt->asleep, true);
-	if (!atomic_load(&wt->kicked) && ppoll(pfds, nfds + 1, &ts, NULL) > 0 && pfds[0].revents) {
+	if (!atomic_load(&wt->kicked))
+		woken = ppoll(pfds, nfds + 1, &ts, NULL) > 0;
+	if (woken && pfds[0].revents) {
 		n = read(wt->event_fd, &count, sizeof(count));
 		(void)n; /* only its readiness counts */
 	}
 	atomic_store(&wt->asleep, false);
 	/* Read, not only written: what was stored before a kick is seen after this. */
 	atomic_exchange(&wt->kicked, false);
+	return woken;
 }
 
 uint64_t waiter_backoff_ns(uint64_t idle_ns)

@@ -26,6 +26,8 @@ enum {
 	HOUSEKEEP_NS = 1000000, /* guard and verbose, while awake */
 	GIVE_WAY_NS = 1000000,	/* longest single wait for callers to finish */
 	GIVE_WAY_ROUNDS = 8,
+	TRAP_IDLE_NS = 300000000,
+	TRAPPED_SLEEP_NS = 10000000, /* a child of fork() may ring unseen */
 };
 
 static uint64_t clock_ns(void)
@@ -137,26 +139,77 @@ static void housekeep(struct world *w)
 		verbose_settle(&w->nics[i]->verbose, false);
 }
 
-/* With the lock; without it while asleep. */
-static void rest(struct world *w, const struct round *r, uint64_t now_ns)
+/*
+ * Idle for long: traps the doorbells, once; without the lock, because looking for the mappings
+ * takes a while. What rang before the trap was there is found by the round that follows. True if
+ * the thread is to look again at once.
+ */
+static bool try_trap(struct world *w)
 {
-	struct waiter_fd fds[WORLD_MAX_NICS];
-	uint64_t sleep_ns = waiter_backoff_ns(now_ns - w->last_work_ns);
+	struct trap_uars uars[WORLD_MAX_NICS];
+	unsigned int nuars = w->nnics;
+	bool armed;
+
+	if (w->trap.armed || w->trap_failed || !atomic_load(&w->trappable))
+		return false;
+	for (uint32_t i = 0; i < nuars; i++)
+		uars[i] = w->nics[i]->uars;
+	pthread_mutex_unlock(&w->lock);
+	armed = trap_arm(&w->trap, uars, nuars);
+	pthread_mutex_lock(&w->lock);
+	w->trap_failed = !armed;
+	return armed;
+}
+
+static void end_trap(struct world *w)
+{
+	trap_disarm(&w->trap);
+	w->trap_failed = false;
+}
+
+static unsigned int collect_fds(struct world *w, struct waiter_fd *fds)
+{
 	unsigned int nfds = 0;
 
-	if (sleep_ns == 0 || r->next_ns <= now_ns)
-		return;
-	if (r->next_ns - now_ns < sleep_ns)
-		sleep_ns = r->next_ns - now_ns;
 	for (uint32_t i = 0; i < w->nnics; i++) {
 		const struct link_port *port = &w->nics[i]->port;
 
 		if (port->fd >= 0)
 			fds[nfds++] = (struct waiter_fd){.fd = port->fd, .out = port->blocked};
 	}
+	if (w->trap.armed)
+		fds[nfds++] = (struct waiter_fd){.fd = w->trap.fd};
+	return nfds;
+}
+
+/* With the lock; without it while asleep. */
+static void rest(struct world *w, const struct round *r, uint64_t now_ns)
+{
+	struct waiter_fd fds[WAITER_MAX_FDS];
+	uint64_t idle_ns = now_ns - w->last_work_ns;
+	uint64_t sleep_ns = waiter_backoff_ns(idle_ns);
+	unsigned int nfds;
+	bool woken, trapped;
+
+	if (idle_ns < TRAP_IDLE_NS || !atomic_load(&w->trappable))
+		end_trap(w);
+	else if (try_trap(w))
+		return;
+	if (w->trap.armed)
+		sleep_ns = TRAPPED_SLEEP_NS;
+	if (sleep_ns == 0 || r->next_ns <= now_ns)
+		return;
+	if (r->next_ns - now_ns < sleep_ns)
+		sleep_ns = r->next_ns - now_ns;
+	nfds = collect_fds(w, fds);
 	pthread_mutex_unlock(&w->lock);
-	waiter_sleep(&w->waiter, fds, nfds, sleep_ns);
+	woken = waiter_sleep(&w->waiter, fds, nfds, sleep_ns);
+	trapped = woken && w->trap.armed;
+	if (trapped)
+		end_trap(w);
 	pthread_mutex_lock(&w->lock);
+	if (trapped)
+		w->last_work_ns = clock_ns(); /* the store is on its way: look often */
 }
 
 static void *world_thread(void *arg)
@@ -265,6 +318,8 @@ struct world *world_create(const struct world_config *config, const char **why)
 		return NULL;
 	}
 	w->last_work_ns = clock_ns();
+	w->trap.fd = -1;
+	atomic_init(&w->trappable, config->trap_doorbells && trap_init(&w->trap));
 	return w;
 }
 
@@ -295,6 +350,7 @@ void world_destroy(struct world *w)
 		waiter_kick(&w->waiter);
 		pthread_join(w->thread, NULL);
 	}
+	trap_fini(&w->trap);
 	for (uint32_t i = 0; i < w->nnics; i++)
 		free_nic(w->nics[i]);
 	w->link->ops->destroy(w->link);
@@ -322,6 +378,8 @@ static struct world_nic *make_nic(struct world *w, const struct nm_config *confi
 		return NULL;
 	}
 	n->world = w;
+	n->uars.start = (uintptr_t)config->uar_base;
+	n->uars.len = (uint64_t)config->uar_pages * 4096;
 	snprintf(n->name, sizeof(n->name), "%s", config->name ? config->name : "nic");
 	n->port = (struct link_port){.rx = port_rx, .diag = port_diag, .ctx = n, .fd = -1};
 	err = w->link->ops->attach(w->link, &n->port, why);
@@ -430,6 +488,12 @@ void world_kick(struct world *w)
 	waiter_kick(&w->waiter);
 }
 
+void world_doorbells_unseen(struct world *w)
+{
+	if (atomic_exchange(&w->trappable, false))
+		waiter_kick(&w->waiter);
+}
+
 void world_abandon(struct world *w)
 {
 	/*
@@ -441,5 +505,6 @@ void world_abandon(struct world *w)
 	w->running = false;
 	if (w->config.wire == WORLD_WIRE_UDP)
 		link_udp_abandon(w->link);
+	trap_fini(&w->trap);
 	waiter_fini(&w->waiter);
 }

@@ -26,8 +26,16 @@ enum world_wire {
 struct world_config {
 	enum world_wire wire;
 	bool verbose; /* diagnoses to stderr, a sentence a line */
-	const char
-		*host; /* UDP: this host's address block, as claimed by the launcher ("127.64.0") */
+	/* UDP: this host's address block, as claimed by the launcher ("127.64.0"). Read in create
+	 * only. */
+	const char *host;
+	/*
+	 * All doorbells are stores of this process's threads through shared mappings of the files
+	 * that lie at uar_base, and not through uar_base itself: an idle NIC may write-protect
+	 * those mappings and sleep until one is written to. False: it looks at them, at least every
+	 * millisecond.
+	 */
+	bool trap_doorbells;
 };
 
 /* NULL with errno; *why (if not NULL) points to a static or thread-local sentence. */
@@ -63,6 +71,12 @@ uint8_t world_command(struct world_nic *n, const struct nm_cmd_ctx *ctx, const v
 void world_locked(struct world *w, void (*fn)(void *arg), void *arg);
 /* Work may be waiting (a doorbell was written, say): wakes the thread if it sleeps. */
 void world_kick(struct world *w);
+
+/*
+ * From now on somebody rings whose stores no page protection of this process catches (a GPU, for
+ * which a UAR page was registered): trap_doorbells no longer holds. Cheap; may be called again.
+ */
+void world_doorbells_unseen(struct world *w);
 
 /* After fork() in the child: forget the parent's thread and sockets without touching its NICs. */
 void world_abandon(struct world *w);

@@ -49,21 +49,51 @@ struct waiter {
 bool waiter_init(struct waiter *wt);
 void waiter_fini(struct waiter *wt);
 void waiter_kick(struct waiter *wt);
-/*
- * Sleeps until a kick, a packet on one of the ports, or at most timeout_ns. `ports` is only read
- * for its file descriptors, which do not change while the thread runs.
- */
 struct waiter_fd {
 	int fd;
 	bool out; /* also until it can be written */
 };
-void waiter_sleep(struct waiter *wt, const struct waiter_fd *fds, unsigned int nfds,
+
+/* Most descriptors of one sleep: a socket a NIC, and the trap. */
+enum { WAITER_MAX_FDS = 17 };
+
+/* Sleeps until a kick, until one of the descriptors is ready, or at most timeout_ns. False: the
+ * time is over. */
+bool waiter_sleep(struct waiter *wt, const struct waiter_fd *fds, unsigned int nfds,
 		  uint64_t timeout_ns);
 /* How long to sleep when nothing has happened for idle_ns; 0: look again at once. */
 uint64_t waiter_backoff_ns(uint64_t idle_ns);
 /* Asks the kernel for short time slices and exact timers for the calling thread; it is fine if it
  * refuses. */
 void waiter_tune_thread(void);
+
+/* ---- trap.c: write protection of the program's UAR mappings. The NIC's thread alone calls it.
+ * ---- */
+
+enum { TRAP_MAX_RANGES = 64 };
+
+struct trap_uars {
+	uint64_t start, len; /* bytes, page aligned */
+};
+
+struct trap {
+	int fd; /* readable when a store has been caught; -1: not available */
+	bool armed;
+	unsigned int nranges;
+	struct trap_uars ranges[TRAP_MAX_RANGES]; /* of the program, registered at the last arm */
+};
+
+/* False: the kernel does not offer it. */
+bool trap_init(struct trap *t);
+void trap_fini(struct trap *t);
+/*
+ * Protects all of the program's mappings of the files behind the given UAR memory. False: there are
+ * none, or not all of them can be protected; then none is. After true the doorbells must be looked
+ * at once more: one may have rung before.
+ */
+bool trap_arm(struct trap *t, const struct trap_uars *uars, unsigned int nuars);
+/* Lets the stores through again. */
+void trap_disarm(struct trap *t);
 
 /* ---- world.c ---- */
 
@@ -76,6 +106,7 @@ struct world_nic {
 	world_event_fn event;
 	void *event_ctx;
 	char name[16];
+	struct trap_uars uars;
 	struct verbose verbose;
 };
 
@@ -94,6 +125,10 @@ struct world {
 	bool running;
 	bool abandoned;
 	uint64_t last_work_ns;
+	_Atomic bool
+		trappable; /* doorbells may be trapped: config, until world_doorbells_unseen() */
+	struct trap trap;  /* the thread's */
+	bool trap_failed;  /* not tried again before there has been work */
 };
 
 #endif
