@@ -49,6 +49,8 @@ static int read_bytes(struct nm_qp *qp, uint32_t index, struct nm_mkey *mkey, ui
 		rc = rc_xfer_poll(&resp->rd_xfer);
 	if (rc == -EINPROGRESS)
 		return rc;
+	if (rc && resp->bounce_rd != index)
+		rc = 0; /* it was for another one, which will find out itself */
 	if (rc == 0 && (resp->bounce_npsn == 0 || resp->bounce_rd != index || at < 0 ||
 			(uint32_t)at >= resp->bounce_npsn)) {
 		rc = fill_bounce(qp, index, mkey);
