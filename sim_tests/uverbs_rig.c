@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 void ur_begin(struct ur_call *c, uint16_t object, uint16_t method)
 {
@@ -109,9 +110,8 @@ void ur_open(struct ur_dev *d)
 	ur_out(&c, MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_LENGTH, &length, sizeof(length));
 	ur_out(&c, MLX5_IB_ATTR_UAR_OBJ_ALLOC_PAGE_ID, &d->uar, sizeof(d->uar));
 	cr_assert_eq(ur_run(d->fd, &c), 0, "UAR_OBJ_ALLOC");
-	d->mem = aligned_alloc(4096, UR_MEM);
-	cr_assert_not_null(d->mem);
-	memset(d->mem, 0, UR_MEM);
+	d->mem = mmap(NULL, UR_MEM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	cr_assert_neq((void *)d->mem, MAP_FAILED);
 }
 
 uint32_t ur_pd(struct ur_dev *d)
