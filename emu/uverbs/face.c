@@ -242,7 +242,12 @@ static int start_nic(void)
 {
 	const char *host = getenv(UV_ENV_HOST), *layer = getenv(UV_ENV_LINK_LAYER),
 		   *wire = getenv(UV_ENV_WIRE);
-	struct world_config wc = {.wire = WORLD_WIRE_UDP, .verbose = uv_verbose(), .host = host};
+	struct world_config wc = {
+		.wire = WORLD_WIRE_UDP,
+		.verbose = uv_verbose(),
+		.host = host,
+		.trap_doorbells = true, /* the program has its own mappings of the UAR pages */
+	};
 	struct nm_config nc = {.name = UV_DEV_NAME, .device_id = UV_PCI_DEVICE_ID, .port_mtu = 5};
 	const char *why = "";
 

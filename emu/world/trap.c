@@ -137,6 +137,12 @@ static bool scan(struct trap *t, const struct trap_uars *uars, unsigned int nuar
 	while (ok && fgets(line, sizeof(line), maps)) {
 		struct mapping m;
 
+		/* A GPU may hold UAR pages too, and its stores are seen by no page table of ours.
+		 */
+		if (strstr(line, "/dev/nvidia")) {
+			ok = false;
+			break;
+		}
 		if (!parse_mapping(line, &m) || !m.shared_writable || m.inode == 0)
 			continue;
 		if (inside_uars(uars, nuars, &m)) {
