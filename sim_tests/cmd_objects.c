@@ -103,6 +103,27 @@ RIG_TEST(cmd_objects, the_end_of_a_user_context_ends_its_objects_and_no_others)
 	cr_expect_eq(rig_command(rig, 0x10, 0x10), PRM_STATUS_BAD_RES);
 }
 
+RIG_TEST(cmd_objects, what_the_driver_still_uses_outlives_its_user_context)
+{
+	uint16_t uid = (uint16_t)rig_alloc(rig, PRM_CMD_CREATE_UCTX);
+	struct rig_cq cq = {.log_size = 2, .ring_page = 0, .dbr_page = 4};
+	uint32_t eqn = rig_eq(rig, 0), uar, cqn;
+
+	rig->uid = uid;
+	uar = rig_alloc(rig, PRM_CMD_ALLOC_UAR);
+	rig->uid = 0;
+	rig_cq_mailbox(rig, &cq, eqn, uar);
+	cr_assert_eq(rig_command(rig, 0x130, 0x10), PRM_STATUS_OK, "%s", rig->why);
+	cqn = rig_out_number(rig);
+	rig_begin(rig, PRM_CMD_DESTROY_UCTX, 0);
+	PRM_SET(destroy_uctx_in, rig->in, uid, uid);
+	cr_assert_eq(rig_command(rig, 0x10, 0x10), PRM_STATUS_OK, "%s", rig->why);
+	nm_nic_progress(rig->nic, NM_SLICE_NS);
+	cr_expect_eq(rig_number(rig, PRM_CMD_DEALLOC_UAR, uar), PRM_STATUS_BAD_RES);
+	cr_expect_eq(rig_number(rig, PRM_CMD_DESTROY_CQ, cqn), PRM_STATUS_OK);
+	cr_expect_eq(rig->nic->table[NM_OBJ_UAR].count, 0);
+}
+
 RIG_TEST(cmd_objects, what_is_in_use_is_busy_until_its_users_are_gone)
 {
 	struct rig_qp qp;

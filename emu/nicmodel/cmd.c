@@ -425,6 +425,15 @@ static const struct {
 	{NM_OBJ_UCTX, nm_plain_free},
 };
 
+/* What the driver's objects still use outlives its user context and is the driver's from then on.
+ */
+static void obj_orphan(struct nm_obj *obj)
+{
+	obj->uid = 0;
+	if (obj->type == NM_OBJ_UAR)
+		((struct nm_uar *)obj)->freed = true;
+}
+
 void nm_obj_free_owned(struct nm_nic *nic, uint16_t uid, bool all)
 {
 	for (size_t order = 0; order < NM_OBJ_TYPES; order++) {
@@ -434,7 +443,12 @@ void nm_obj_free_owned(struct nm_nic *nic, uint16_t uid, bool all)
 		for (uint32_t slot = 0; slot < t->cap && t->count; slot++) {
 			struct nm_obj *obj = t->slot[slot];
 
-			if (obj && (all || (obj->uid == uid && type != NM_OBJ_UCTX)))
+			if (!obj || (!all && (obj->uid != uid || type == NM_OBJ_UCTX)))
+				continue;
+			assert(!all || !obj->users);
+			if (obj->users)
+				obj_orphan(obj);
+			else
 				free_order[order].free(obj);
 		}
 	}

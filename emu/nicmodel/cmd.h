@@ -103,7 +103,10 @@ void nm_mkey_free(struct nm_obj *obj);
 void nm_eq_free(struct nm_obj *obj);
 void nm_cq_free(struct nm_obj *obj);
 void nm_qp_free(struct nm_obj *obj);
-/* Every object of `uid` in an order in which users go before what they use; all owners if `all`. */
+/*
+ * Every object of `uid` in an order in which users go before what they use; all owners' if `all`.
+ * What the driver's objects still use becomes the driver's instead.
+ */
 void nm_obj_free_owned(struct nm_nic *nic, uint16_t uid, bool all);
 
 /* The data path's fields from qp->qpc, after a command changed it. */

@@ -161,7 +161,8 @@ uint8_t nm_cmd_create_umem(struct nm_cmd *c)
 		return nm_cmd_fail(c, PRM_STATUS_BAD_PARAM, NM_SYND_PAGES,
 				   "num_of_mtt is %llu, the mailbox holds %llu pages",
 				   (unsigned long long)pages, (unsigned long long)room);
-	if (log_page > NM_LOG_PAGE_MAX || pages > UINT64_MAX >> log_page || page_off >> log_page)
+	if (log_page > NM_LOG_PAGE_MAX || pages > UINT64_MAX >> log_page ||
+	    (uint64_t)page_off >> log_page)
 		return nm_cmd_fail(c, PRM_STATUS_BAD_PARAM, NM_SYND_FIELD,
 				   "%llu pages of 2^%u bytes from offset %u",
 				   (unsigned long long)pages, log_page, page_off);
