@@ -37,7 +37,7 @@ PORT_TEST(a_right_call_answers_and_marks_its_output)
 	cr_assert_eq(ur_run(dev->fd, c), 0);
 	cr_expect_eq(resp->legacy_resp.state, 4);
 	cr_expect(c->attrs[1].flags & UVERBS_ATTR_F_VALID_OUTPUT);
-	cr_expect_not(c->attrs[0].flags & UVERBS_ATTR_F_VALID_OUTPUT);
+	cr_expect(!(c->attrs[0].flags & UVERBS_ATTR_F_VALID_OUTPUT));
 }
 
 PORT_TEST(attributes_come_in_any_order)
