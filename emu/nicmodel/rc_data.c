@@ -274,7 +274,8 @@ static void copy_out(const struct nm_packet *pkt, const void *bytes, uint32_t of
 			continue;
 		}
 		n = have - off < len ? have - off : len;
-		memcpy(out, (const uint8_t *)pkt->payload[i].iov_base + off, n);
+		/* A program may read or write what overlaps: the payload is by reference. */
+		memmove(out, (const uint8_t *)pkt->payload[i].iov_base + off, n);
 		out += n;
 		len -= n;
 		off = 0;

@@ -84,7 +84,8 @@ static void payload_out(const struct rc_op *op, uint32_t off, void *to, uint32_t
 			continue;
 		}
 		n = have - off < len ? have - off : len;
-		memcpy(out, (const uint8_t *)op->pkt->payload[i].iov_base + off, n);
+		/* A program may write a range onto one that overlaps it: the payload is by reference. */
+		memmove(out, (const uint8_t *)op->pkt->payload[i].iov_base + off, n);
 		out += n;
 		len -= n;
 		off = 0;
