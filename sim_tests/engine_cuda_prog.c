@@ -34,6 +34,10 @@ static void try_kind(struct doca_gpu *gpu, enum doca_gpu_mem_type kind, const ch
 	CHECK(doca_gpu_mem_alloc(gpu, BYTES, 65536, kind, &dev, (void **)&cpu) == DOCA_SUCCESS);
 	CHECK((uintptr_t)dev % 65536 == 0);
 	CHECK((cpu == NULL) == (kind == DOCA_GPU_MEM_TYPE_GPU));
+	CHECK(mem->ops->is_device_memory(mem, dev) ==
+	      (kind == DOCA_GPU_MEM_TYPE_GPU ||
+	       (kind == DOCA_GPU_MEM_TYPE_GPU_CPU && mem->can_map_cpu)));
+	CHECK(!mem->ops->is_device_memory(mem, image));
 	for (size_t i = 0; i < BYTES; i++)
 		image[i] = (uint8_t)(i * 31 + (size_t)kind);
 	CHECK(mem->ops->fill(mem, dev, 0x11, BYTES) == DOCA_SUCCESS);

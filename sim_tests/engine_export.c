@@ -417,6 +417,67 @@ Test(engine_export, a_reset_leaves_no_entry_that_looks_new)
 	cr_assert_eq(doca_gpu_verbs_destroy_qp_hl(hl), DOCA_SUCCESS);
 }
 
+/* On the played GPU: what the high level chooses, and what export alone must refuse. */
+Test(engine_export, a_proxy_needs_its_record_in_host_memory)
+{
+	struct doca_gpu_verbs_qp_init_attr_hl attr = hl_attr();
+	struct doca_gpu_verbs_qp_hl *hl;
+	struct doca_gpu_verbs_qp *out;
+	struct doca_gpu *cuda_gpu;
+
+	memset(&fake_cuda, 0, sizeof(fake_cuda));
+	fake_cuda.refuses_io = true;
+	cuda_inject(&fake_cuda_ops, NULL);
+	cr_assert_eq(doca_gpu_create("0000:17:00.0", &cuda_gpu), DOCA_SUCCESS);
+	attr.gpu_dev = cuda_gpu;
+	cr_assert_eq(doca_gpu_verbs_create_qp_hl(&attr, &hl), DOCA_SUCCESS);
+	cr_assert_eq(hl->nic_handler, HANDLER(CPU_PROXY), "the doorbell page cannot be mapped");
+	cr_assert(hl->qp_gverbs->cpu_proxy);
+	cr_assert_eq(fake_cuda.allocations, 3, "CQ ring and record, SQ ring; not the QP's record");
+	cr_assert_eq(hl->qp_gverbs->qp_cpu->mem_type, DOCA_GPUNETIO_VERBS_MEM_TYPE_GPU);
+	cr_assert_neq(hl->qp_gverbs->qp_cpu->sq_db, hl->qp_gverbs->cpu_db,
+		      "the GPU has its own address for the shared word");
+	cr_assert_eq(doca_gpu_verbs_export_qp(cuda_gpu, hl->qp, HANDLER(GPU_SM_DB), NULL, hl->cq_sq,
+					      MODE(VALID_DBR), &out),
+		     DOCA_ERROR_DRIVER, "asked for by name");
+	fake_cuda.all_is_device = true;
+	cr_assert_eq(doca_gpu_verbs_export_qp(cuda_gpu, hl->qp, HANDLER(AUTO), NULL, hl->cq_sq,
+					      MODE(VALID_DBR), &out),
+		     DOCA_ERROR_INVALID_VALUE);
+	cr_assert_eq(doca_gpu_verbs_destroy_qp_hl(hl), DOCA_SUCCESS);
+	cr_assert_eq(doca_gpu_destroy(cuda_gpu), DOCA_SUCCESS);
+	cr_assert_eq(fake_cuda.allocations, 0);
+	cr_assert_eq(fake_cuda.registrations, 0);
+	cuda_inject(NULL, NULL);
+}
+
+Test(engine_export, a_gpu_queue_is_registered_by_dmabuf_else_by_address)
+{
+	struct doca_gpu_verbs_qp_init_attr_hl attr = hl_attr();
+	struct doca_gpu_verbs_qp_hl *hl;
+	struct doca_gpu *cuda_gpu;
+
+	memset(&fake_cuda, 0, sizeof(fake_cuda));
+	fake_cuda.has_dmabuf = true;
+	cuda_inject(&fake_cuda_ops, NULL);
+	cr_assert_eq(doca_gpu_create("0000:17:00.0", &cuda_gpu), DOCA_SUCCESS);
+	attr.gpu_dev = cuda_gpu;
+	attr.mreg_type = DOCA_GPUNETIO_VERBS_MEM_REG_TYPE_CUDA_DMABUF;
+	cr_assert_eq(doca_gpu_verbs_create_qp_hl(&attr, &hl), DOCA_SUCCESS);
+	cr_assert_eq(fake.last_umem.comp_mask, MLX5DV_UMEM_MASK_DMABUF);
+	cr_assert_eq(fake.last_umem.addr, NULL, "from the dma-buf's start");
+	cr_assert_eq(doca_gpu_verbs_destroy_qp_hl(hl), DOCA_SUCCESS);
+
+	attr.mreg_type = DOCA_GPUNETIO_VERBS_MEM_REG_TYPE_DEFAULT;
+	cuda_gpu->mem.has_dmabuf = false;
+	cr_assert_eq(doca_gpu_verbs_create_qp_hl(&attr, &hl), DOCA_SUCCESS);
+	cr_assert_eq(fake.last_umem.comp_mask, 0);
+	cr_assert_eq(fake.last_umem.addr, hl->qp_umem_dbr_gpu_ptr);
+	cr_assert_eq(doca_gpu_verbs_destroy_qp_hl(hl), DOCA_SUCCESS);
+	cr_assert_eq(doca_gpu_destroy(cuda_gpu), DOCA_SUCCESS);
+	cuda_inject(NULL, NULL);
+}
+
 Test(engine_export, collapsed_cqs_say_so)
 {
 	struct doca_gpu_verbs_qp_init_attr_hl attr = hl_attr();

@@ -486,6 +486,16 @@ static cuda_result cu_pointer_attr(const void *value, int attr, cuda_ptr ptr)
 	return CUDA_OK;
 }
 
+static cuda_result cu_get_pointer_attr(void *value, int attr, cuda_ptr ptr)
+{
+	cr_assert_eq(attr, CUDA_POINTER_ATTR_MEMORY_TYPE);
+	(void)ptr;
+	if (!fake_cuda.all_is_device)
+		return 1; /* memory that CUDA does not know */
+	*(unsigned int *)value = CUDA_MEMORY_TYPE_DEVICE;
+	return CUDA_OK;
+}
+
 static cuda_result cu_handle(void *handle, cuda_ptr ptr, size_t size, int type,
 			     unsigned long long flags)
 {
@@ -520,6 +530,7 @@ const struct cuda_ops fake_cuda_ops = {
 	.MemHostRegister = cu_register,
 	.MemHostUnregister = cu_unregister,
 	.MemHostGetDevicePointer = cu_device_pointer,
+	.PointerGetAttribute = cu_get_pointer_attr,
 	.PointerSetAttribute = cu_pointer_attr,
 	.MemGetHandleForAddressRange = cu_handle,
 };

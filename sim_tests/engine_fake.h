@@ -61,6 +61,7 @@ struct fake_cuda {
 	int allocations, registrations, mappings, contexts, streams, depth;
 	bool refuses_io; /* no mapping of doorbell pages */
 	bool has_dmabuf;
+	bool all_is_device; /* the answer about any pointer */
 	unsigned int last_register_flags;
 };
 extern struct fake_cuda fake_cuda;

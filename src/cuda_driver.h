@@ -27,7 +27,9 @@ enum {
 	CUDA_HOST_REGISTER_DEVICEMAP = 2,
 	CUDA_HOST_REGISTER_IOMEMORY = 4,
 
+	CUDA_POINTER_ATTR_MEMORY_TYPE = 2,
 	CUDA_POINTER_ATTR_SYNC_MEMOPS = 6,
+	CUDA_MEMORY_TYPE_DEVICE = 2,
 	CUDA_RANGE_HANDLE_DMA_BUF_FD = 1,
 	CUDA_STREAM_NON_BLOCKING = 1,
 };
@@ -58,6 +60,7 @@ enum {
 	X(true, MemHostUnregister, cuMemHostUnregister, (void *p))                                 \
 	X(true, MemHostGetDevicePointer, cuMemHostGetDevicePointer_v2,                             \
 	  (cuda_ptr * ptr, void *p, unsigned int flags))                                           \
+	X(true, PointerGetAttribute, cuPointerGetAttribute, (void *value, int attr, cuda_ptr ptr)) \
 	X(true, PointerSetAttribute, cuPointerSetAttribute,                                        \
 	  (const void *value, int attr, cuda_ptr ptr))                                             \
 	X(false, MemGetHandleForAddressRange, cuMemGetHandleForAddressRange,                       \

@@ -140,6 +140,19 @@ static doca_error_t start_full_proxy(struct exported_qp *e)
 	return DOCA_SUCCESS;
 }
 
+/* The proxy keeps the record with ordinary stores. */
+static doca_error_t check_record(const struct exported_qp *e)
+{
+	struct gpu_mem *mem = &e->pub.gpu_dev->mem;
+
+	if (e->proxy == PROXY_NONE || !e->writes_record ||
+	    !mem->ops->is_device_memory(mem, e->pub.sq_dbrec))
+		return DOCA_SUCCESS;
+	ENGINE_ERR("export: QP 0x%x needs the CPU proxy, but its doorbell record lies in the GPU",
+		   e->pub.qp->qpn);
+	return DOCA_ERROR_INVALID_VALUE;
+}
+
 static enum doca_gpu_dev_verbs_nic_handler gpu_handler(enum doca_gpu_dev_verbs_nic_handler asked,
 						       enum doca_gpu_verbs_send_dbr_mode_ext ext)
 {
@@ -173,8 +186,13 @@ static doca_error_t set_doorbell(struct exported_qp *e, enum doca_gpu_dev_verbs_
 	return status;
 }
 
+/* What export made, whole or in part. */
 static void release(struct exported_qp *e)
 {
+	if (e->proxy == PROXY_FULL)
+		doca_gpu_mem_free(e->pub.gpu_dev, e->proxy_word);
+	else if (e->pub.qp_cpu->sq_db)
+		uar_unmap(e->pub.qp_cpu->sq_db);
 	free(e->pub.qp_cpu);
 	free(e);
 }
@@ -216,6 +234,8 @@ doca_error_t doca_gpu_verbs_export_qp(struct doca_gpu *gpu_dev, struct doca_verb
 	e->pub.sq_num_shift8_be = e->pub.qp_cpu->sq_num_shift8_be;
 	e->writes_record = qp->init.send_dbr_mode == DOCA_VERBS_QP_SEND_DBR_MODE_DBR_VALID;
 	status = set_doorbell(e, nic_handler);
+	if (status == DOCA_SUCCESS)
+		status = check_record(e);
 	if (status != DOCA_SUCCESS) {
 		release(e);
 		return status;
@@ -233,10 +253,6 @@ doca_error_t doca_gpu_verbs_unexport_qp(struct doca_gpu *gpu_dev, struct doca_gp
 	proxy_forget(e);
 	if (e->owns_qp_gpu)
 		doca_gpu_mem_free(gpu_dev, qp->qp_gpu);
-	if (e->proxy == PROXY_FULL)
-		doca_gpu_mem_free(gpu_dev, e->proxy_word);
-	else
-		uar_unmap(qp->qp_cpu->sq_db);
 	release(e);
 	return DOCA_SUCCESS;
 }

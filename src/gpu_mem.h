@@ -25,13 +25,7 @@ struct gpu_mem_block {
 	unsigned long mapping; /* handle of the CPU's view */
 };
 
-/*
- * All functions are thread-safe for different blocks. mem is never NULL. Sizes are in bytes.
- * copy: any of the two addresses may be GPU or host memory; returns when done; may wait for
- * kernels. peek: copies GPU to host memory without waiting for running kernels. host_register: maps
- * host pages; ALREADY_EXIST means that they were mapped before, *gpu is valid and there is nothing
- * to unregister.
- */
+/* All functions are thread-safe for different blocks. mem is never NULL. Sizes are in bytes. */
 struct gpu_mem_ops {
 	const char *name;
 	doca_error_t (*open)(struct gpu_mem *mem, const char *bus_id);
@@ -40,10 +34,15 @@ struct gpu_mem_ops {
 			      struct gpu_mem_block *block);
 	doca_error_t (*map_cpu)(struct gpu_mem *mem, struct gpu_mem_block *block);
 	void (*free)(struct gpu_mem *mem, struct gpu_mem_block *block);
+	/* ALREADY_EXIST: mapped before; *gpu is valid and there is nothing to unregister. */
 	doca_error_t (*host_register)(struct gpu_mem *mem, void *addr, size_t size, bool is_io,
 				      void **gpu);
 	doca_error_t (*host_unregister)(struct gpu_mem *mem, void *addr);
+	/* Whether a CPU access would fault because ptr lies in a GPU. */
+	bool (*is_device_memory)(struct gpu_mem *mem, const void *ptr);
+	/* Either address may be GPU or host memory; returns when done; may wait for kernels. */
 	doca_error_t (*copy)(struct gpu_mem *mem, void *dst, const void *src, size_t size);
+	/* GPU to host memory, without waiting for running kernels. */
 	doca_error_t (*peek)(struct gpu_mem *mem, void *dst, const void *src, size_t size);
 	doca_error_t (*fill)(struct gpu_mem *mem, void *dst, uint8_t byte, size_t size);
 	doca_error_t (*dmabuf_fd)(struct gpu_mem *mem, void *gpu, size_t size, int *fd);

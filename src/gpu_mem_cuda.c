@@ -233,6 +233,20 @@ static doca_error_t cuda_host_unregister(struct gpu_mem *mem, void *addr)
 	return status;
 }
 
+static bool cuda_is_device_memory(struct gpu_mem *mem, const void *ptr)
+{
+	unsigned int type = 0;
+	struct scope scope;
+	cuda_result rc;
+
+	if (enter(mem, &scope) != DOCA_SUCCESS)
+		return false;
+	rc = scope.cuda->PointerGetAttribute(&type, CUDA_POINTER_ATTR_MEMORY_TYPE, (cuda_ptr)ptr);
+	leave(&scope);
+	/* Memory that CUDA never heard of is an error to it, and the host's. */
+	return rc == CUDA_OK && type == CUDA_MEMORY_TYPE_DEVICE;
+}
+
 static doca_error_t cuda_copy(struct gpu_mem *mem, void *dst, const void *src, size_t size)
 {
 	doca_error_t status;
@@ -329,6 +343,7 @@ const struct gpu_mem_ops gpu_mem_cuda_ops = {
 	.free = cuda_free,
 	.host_register = cuda_host_register,
 	.host_unregister = cuda_host_unregister,
+	.is_device_memory = cuda_is_device_memory,
 	.copy = cuda_copy,
 	.peek = cuda_peek,
 	.fill = cuda_fill,

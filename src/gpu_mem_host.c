@@ -89,6 +89,12 @@ static doca_error_t host_unregister(struct gpu_mem *mem, void *addr)
 	return DOCA_SUCCESS;
 }
 
+static bool host_is_device_memory(struct gpu_mem *mem, const void *ptr)
+{
+	(void)mem, (void)ptr;
+	return false;
+}
+
 static doca_error_t host_copy(struct gpu_mem *mem, void *dst, const void *src, size_t size)
 {
 	(void)mem;
@@ -124,6 +130,7 @@ const struct gpu_mem_ops gpu_mem_host_ops = {
 	.free = host_free,
 	.host_register = host_register,
 	.host_unregister = host_unregister,
+	.is_device_memory = host_is_device_memory,
 	.copy = host_copy,
 	.peek = host_copy,
 	.fill = host_fill,

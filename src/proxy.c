@@ -15,7 +15,8 @@
 
 enum {
 	IDLE_STEPS_BEFORE_SLEEP = 2000, /* rounds without work that only yield */
-	IDLE_SLEEP_US = 50,
+	IDLE_SLEEP_MIN_US = 20,		/* doubles while nothing comes ... */
+	IDLE_SLEEP_MAX_US = 1000,	/* ... up to what a first doorbell may wait */
 };
 
 /* ---- One step ---- */
@@ -125,8 +126,8 @@ static bool step_all(struct proxy_service *s)
 
 static void *run_service(void *arg)
 {
-	static const struct timespec nap = {.tv_nsec = IDLE_SLEEP_US * 1000};
 	struct proxy_service *s = arg;
+	long sleep_us = IDLE_SLEEP_MIN_US;
 	unsigned int idle = 0;
 
 	while (!atomic_load(&s->stop)) {
@@ -134,12 +135,14 @@ static void *run_service(void *arg)
 			sched_yield();
 		if (step_all(s)) {
 			idle = 0;
-			continue;
-		}
-		if (++idle < IDLE_STEPS_BEFORE_SLEEP)
+			sleep_us = IDLE_SLEEP_MIN_US;
+		} else if (++idle < IDLE_STEPS_BEFORE_SLEEP) {
 			sched_yield();
-		else
-			nanosleep(&nap, NULL);
+		} else {
+			nanosleep(&(struct timespec){.tv_nsec = sleep_us * 1000}, NULL);
+			sleep_us =
+				sleep_us < IDLE_SLEEP_MAX_US / 2 ? sleep_us * 2 : IDLE_SLEEP_MAX_US;
+		}
 	}
 	return NULL;
 }
