@@ -26,6 +26,8 @@ enum {
 	POOL = 16,
 	IN_MAX = 0x110 + 16 * 8,
 	RANDOM_MAX = 96,
+	RQ_BYTES = 8 * 64,
+	SQ_BBS = 8,
 };
 
 static const uintptr_t arena_at = 0x20000000;
@@ -51,6 +53,8 @@ struct fuzz {
 	uint8_t *arena, *uar;
 	struct pool pool[KINDS];
 	uint16_t uid;
+	uint32_t qp_page; /* of the newest QP's rings; its record is two pages on */
+	uint32_t pi, rq_pi;
 };
 
 enum kind { PD, UAR, UCTX, UMEM, MKEY, EQ, CQ, QP, OTHER };
@@ -287,8 +291,11 @@ static void command(struct fuzz *f, uint16_t opcode, uint8_t switches, uint8_t c
 		if (users[n].kind == QP)
 			good_modify(newest(f, QP, switches & 0x0f), in);
 	}
-	for (int n = 0; n < (changes & 7); n++)
-		in[(take(input) | take(input) << 8) % IN_MAX] ^= take(input);
+	for (int n = 0; n < (changes & 7); n++) {
+		size_t at = (size_t)(take(input) | take(input) << 8) % IN_MAX;
+
+		in[at] ^= take(input);
+	}
 	if (in_len > IN_MAX)
 		in_len = IN_MAX;
 	/* Exact copies, so that the sanitizer sees a read or write beyond. */
@@ -303,6 +310,10 @@ static void command(struct fuzz *f, uint16_t opcode, uint8_t switches, uint8_t c
 				p->number[p->count++ % POOL] = PRM_GET(obj_out, exact_out, number);
 		}
 		f->uid = (uint16_t)newest(f, UCTX, 0);
+		if (opcode == PRM_CMD_CREATE_QP) {
+			f->qp_page = switches;
+			f->pi = f->rq_pi = 0;
+		}
 	}
 	free(exact_in);
 	free(exact_out);
@@ -347,23 +358,70 @@ static void step_memory(struct fuzz *f, struct input *in)
 		f->arena[at++] = take(in);
 }
 
-/* A send WQE that is nearly good, at the given slot of the ring that starts 512 bytes into page
- * `first`. */
-static void step_wqe(struct fuzz *f, struct input *in)
+static uint8_t *arena_page(struct fuzz *f, uint32_t page)
 {
-	uint8_t *wqe = f->arena + (size_t)(take(in) % ARENA_PAGES) * PAGE + 512 +
-		       64 * (size_t)(take(in) & 7);
-	uint32_t key = newest(f, MKEY, 0) << 8;
-	uint8_t idx = take(in), opcode = take(in), ds = take(in);
+	return f->arena + (size_t)(page % ARENA_PAGES) * PAGE;
+}
 
-	prm_store32(wqe, (uint32_t)idx << 8 | opcode);
-	prm_store32(wqe + 4, newest(f, QP, 0) << 8 | (ds & 0x3f));
+static void xor_bytes(uint8_t *at, size_t len, uint8_t count, struct input *in)
+{
+	while (count--) {
+		uint8_t *byte = at + take(in) % len;
+
+		*byte ^= take(in);
+	}
+}
+
+/* A send WQE that would be good, but for some bytes, into the newest QP's ring; then the record and
+ * the register. */
+static void step_post(struct fuzz *f, struct input *in)
+{
+	static const uint8_t wqe_opcodes[] = {
+		PRM_WQE_RDMA_WRITE, PRM_WQE_RDMA_WRITE_IMM, PRM_WQE_SEND,      PRM_WQE_SEND_IMM,
+		PRM_WQE_RDMA_READ,  PRM_WQE_ATOMIC_CS,	    PRM_WQE_ATOMIC_FA, PRM_WQE_NOP};
+	uint8_t what = take(in), changes = take(in);
+	uint8_t opcode = wqe_opcodes[what & 7];
+	bool send = opcode == PRM_WQE_SEND || opcode == PRM_WQE_SEND_IMM;
+	bool atomic = opcode == PRM_WQE_ATOMIC_CS || opcode == PRM_WQE_ATOMIC_FA;
+	uint8_t *wqe = arena_page(f, f->qp_page) + RQ_BYTES + 64 * (f->pi % SQ_BBS);
+	uint8_t *data = wqe + 16 + (send ? 0 : 16) + (atomic ? 16 : 0);
+	uint8_t *uar = f->uar + (size_t)(newest(f, UAR, 0) % UAR_PAGES) * PAGE + PRM_UAR_BF;
+	uint32_t key = newest(f, MKEY, 0) << 8;
+
+	memset(wqe, 0, 64);
+	prm_store32(wqe, (uint32_t)(f->pi & 0xffff) << 8 | opcode);
+	prm_store32(wqe + 4, newest(f, QP, 0) << 8 | (uint32_t)((data - wqe) / 16 + 1));
 	prm_store32(wqe + 8, 8);
-	prm_store64(wqe + 16, arena_at + 64 * (uint64_t)take(in));
-	prm_store32(wqe + 24, key);
-	prm_store32(wqe + 32, (uint32_t)take(in) << 4 | (uint32_t)take(in) << 24);
-	prm_store32(wqe + 36, key);
-	prm_store64(wqe + 40, arena_at + 64 * (uint64_t)take(in));
+	if (!send) {
+		prm_store64(wqe + 16, arena_at + 8 * (uint64_t)take(in));
+		prm_store32(wqe + 24, key);
+	}
+	prm_store32(data, atomic ? 8 : (uint32_t)take(in) << (what >> 5));
+	prm_store32(data + 4, key);
+	prm_store64(data + 8, arena_at + 64 * (uint64_t)take(in));
+	xor_bytes(wqe, 64, changes & 3, in);
+	f->pi++;
+	prm_store32(arena_page(f, f->qp_page + 2) + 4, f->pi & 0xffff);
+	memcpy(uar, wqe, 8);
+}
+
+/* Receive WQEs: one data segment each, ended by the terminator. */
+static void step_post_receive(struct fuzz *f, struct input *in)
+{
+	uint8_t changes = take(in);
+
+	for (uint32_t n = 0; n < RQ_BYTES / 64; n++) {
+		uint8_t *wqe = arena_page(f, f->qp_page) + 64 * n;
+
+		prm_store32(wqe, 1u << (changes >> 4));
+		prm_store32(wqe + 4, newest(f, MKEY, 0) << 8);
+		prm_store64(wqe + 8, arena_at + 0x100 * n);
+		prm_store32(wqe + 16, 0);
+		prm_store32(wqe + 20, PRM_LKEY_TERMINATOR);
+	}
+	xor_bytes(arena_page(f, f->qp_page), RQ_BYTES, changes & 3, in);
+	f->rq_pi += take(in) % (RQ_BYTES / 64 + 1);
+	prm_store32(arena_page(f, f->qp_page + 2), f->rq_pi & 0xffff);
 }
 
 static void step_doorbell(struct fuzz *f, struct input *in)
@@ -446,8 +504,8 @@ static void setup(struct fuzz *f)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static void (*const step[])(struct fuzz *, struct input *) = {
-		step_command, step_command, step_command,  step_command,
-		step_memory,  step_wqe,	    step_doorbell, step_time};
+		step_command, step_command,	 step_command,	step_memory, step_post,
+		step_post,    step_post_receive, step_doorbell, step_time,   step_time};
 	struct nm_observer obs = {.mask = ~0u, .event = observe};
 	struct input in = {data, size};
 	struct fuzz f = {0};
