@@ -24,7 +24,8 @@ struct fake {
 	uint8_t roce_version;
 	uint32_t qp_state, qp_mtu; /* QUERY_QP's answer */
 
-	/* Refuse the call number fail_at (from 1; 0: none) of all that can fail, with this errno.
+	/*
+	 * Refuse the call number fail_at (from 1; 0: none) of all that can fail, with this errno.
 	 */
 	unsigned int fail_at, calls;
 	int fail_errno;

@@ -289,6 +289,39 @@ static void run_pair(struct device *d, enum doca_gpu_dev_verbs_nic_handler handl
 	OK(doca_gpu_verbs_destroy_qp_hl(b.hl));
 }
 
+/* What the library can make besides, so that a device sees every mailbox it sends. */
+static void make_the_rest(struct device *d)
+{
+	struct doca_gpu_verbs_qp_init_attr_hl attr = {
+		.gpu_dev = d->gpu, .ibpd = d->pd, .sq_nwqe = DEPTH, .cq_collapsed = true};
+	struct doca_gpu_verbs_qp_group_hl *group;
+	struct doca_verbs_qp_init_attr *init;
+	struct doca_verbs_cq_attr *cq_attr;
+	struct doca_verbs_qp *qp;
+	struct doca_verbs_cq *cq;
+
+	OK(doca_gpu_verbs_create_qp_group_hl(&attr, &group));
+	OK(doca_gpu_verbs_destroy_qp_group_hl(group));
+
+	/* Memory and doorbell page of the library's own, and a receive queue. */
+	OK(doca_verbs_cq_attr_create(&cq_attr));
+	OK(doca_verbs_cq_attr_set_cq_size(cq_attr, DEPTH));
+	OK(doca_verbs_cq_create(d->context, cq_attr, &cq));
+	OK(doca_verbs_qp_init_attr_create(&init));
+	OK(doca_verbs_qp_init_attr_set_pd(init, d->pd));
+	OK(doca_verbs_qp_init_attr_set_send_cq(init, cq));
+	OK(doca_verbs_qp_init_attr_set_receive_cq(init, cq));
+	OK(doca_verbs_qp_init_attr_set_sq_wr(init, DEPTH));
+	OK(doca_verbs_qp_init_attr_set_rq_wr(init, DEPTH));
+	OK(doca_verbs_qp_init_attr_set_send_max_sges(init, 2));
+	OK(doca_verbs_qp_init_attr_set_receive_max_sges(init, 2));
+	OK(doca_verbs_qp_create(d->context, init, &qp));
+	OK(doca_verbs_qp_destroy(qp));
+	OK(doca_verbs_cq_destroy(cq));
+	OK(doca_verbs_qp_init_attr_destroy(init));
+	OK(doca_verbs_cq_attr_destroy(cq_attr));
+}
+
 int main(void)
 {
 	struct device d = {0};
@@ -296,6 +329,7 @@ int main(void)
 	open_device(&d);
 	run_pair(&d, DOCA_GPUNETIO_VERBS_NIC_HANDLER_AUTO);
 	run_pair(&d, DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY);
+	make_the_rest(&d);
 	ibv_dereg_mr(d.mr);
 	free(d.buffer);
 	OK(doca_gpu_destroy(d.gpu));

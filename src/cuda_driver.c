@@ -34,7 +34,8 @@ static bool cuda_usable, gdr_usable;
 static const struct cuda_ops *cuda_injected;
 static const struct gdr_ops *gdr_injected;
 
-/* Fills table from the first library that opens; false (and a reason at level INFO) if it cannot.
+/*
+ * Fills table from the first library that opens; false (and a reason at level INFO) if it cannot.
  */
 static bool load(const char *const names[2], const struct symbol *symbols, size_t count,
 		 void *table)

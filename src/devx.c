@@ -7,12 +7,17 @@
 #include "log.h"
 #include "prm/prm.h"
 
-doca_error_t rdma_failed(const char *what, int error)
+doca_error_t rdma_failed_at(int level, const char *what, int error)
 {
 	char text[128] = "";
 
-	ENGINE_ERR("%s: %s (errno %d)", what, strerror_r(error, text, sizeof(text)), error);
+	ENGINE_LOG(level, "%s: %s (errno %d)", what, strerror_r(error, text, sizeof(text)), error);
 	return error == ENOMEM ? DOCA_ERROR_NO_MEMORY : DOCA_ERROR_DRIVER;
+}
+
+doca_error_t rdma_failed(const char *what, int error)
+{
+	return rdma_failed_at(LOG_ERR, what, error);
 }
 
 /* rdma-core returns 0, a positive errno, or a negative one; some functions only set errno. */

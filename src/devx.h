@@ -22,7 +22,9 @@ doca_error_t devx_general(struct ibv_context *context, const char *what, const v
 			  size_t in_size, void *out, size_t out_size);
 doca_error_t devx_destroy(struct mlx5dv_devx_obj *obj, const char *what);
 
-/* The error code for an errno of rdma-core, logged as "what: ...". */
+/* The error code for an errno of rdma-core, logged as "what: ..."; as an error unless level says
+ * so. */
 doca_error_t rdma_failed(const char *what, int error);
+doca_error_t rdma_failed_at(int level, const char *what, int error);
 
 #endif

@@ -191,7 +191,8 @@ doca_error_t doca_gpu_mem_alloc(struct doca_gpu *gpu_dev, size_t size, size_t al
 		return status;
 	}
 	*memptr_gpu = a->block.gpu;
-	/* Upstream's callers pass one variable for both pointers of host memory, so cpu comes last.
+	/*
+	 * Upstream's callers pass one variable for both pointers of host memory, so cpu comes last.
 	 */
 	if (memptr_cpu)
 		*memptr_cpu = a->block.cpu;

@@ -63,7 +63,8 @@ struct gpu_mem {
 extern const struct gpu_mem_ops gpu_mem_host_ops;
 extern const struct gpu_mem_ops gpu_mem_cuda_ops;
 
-/* Opens bus_id with the implementation that this machine has; "cpu" is host memory on any machine.
+/*
+ * Opens bus_id with the implementation that this machine has; "cpu" is host memory on any machine.
  */
 doca_error_t gpu_mem_open(struct gpu_mem *mem, const char *bus_id);
 

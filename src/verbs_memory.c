@@ -115,9 +115,10 @@ doca_error_t doca_verbs_umem_get_address(const struct doca_verbs_umem *umem_obj,
 
 /* ---- UAR ---- */
 
-doca_error_t doca_verbs_uar_create(struct ibv_context *context,
-				   enum doca_verbs_uar_allocation_type allocation_type,
-				   struct doca_verbs_uar **uar_obj)
+/* level: how loud to be when the type cannot be had; the caller may know another. */
+static doca_error_t create_uar(struct ibv_context *context,
+			       enum doca_verbs_uar_allocation_type type, int level,
+			       struct doca_verbs_uar **uar_obj)
 {
 	static const uint32_t flags[] = {
 		[DOCA_VERBS_UAR_ALLOCATION_TYPE_BLUEFLAME] = MLX5DV_UAR_ALLOC_TYPE_BF,
@@ -128,8 +129,8 @@ doca_error_t doca_verbs_uar_create(struct ibv_context *context,
 	const struct rdma_ops *rdma;
 	struct doca_verbs_uar *uar;
 
-	if (!context || !uar_obj || (size_t)allocation_type >= sizeof(flags) / sizeof(flags[0])) {
-		ENGINE_ERR("uar: context %p, type %d", (void *)context, (int)allocation_type);
+	if (!context || !uar_obj || (size_t)type >= sizeof(flags) / sizeof(flags[0])) {
+		ENGINE_ERR("uar: context %p, type %d", (void *)context, (int)type);
 		return DOCA_ERROR_INVALID_VALUE;
 	}
 	rdma = rdma_get();
@@ -138,16 +139,23 @@ doca_error_t doca_verbs_uar_create(struct ibv_context *context,
 	uar = calloc(1, sizeof(*uar));
 	if (!uar)
 		return DOCA_ERROR_NO_MEMORY;
-	uar->type = allocation_type;
-	uar->devx = rdma->alloc_uar(context, flags[allocation_type]);
+	uar->type = type;
+	uar->devx = rdma->alloc_uar(context, flags[type]);
 	if (!uar->devx) {
-		doca_error_t status = rdma_failed("mlx5dv_devx_alloc_uar", errno);
+		doca_error_t status = rdma_failed_at(level, "mlx5dv_devx_alloc_uar", errno);
 
 		free(uar);
 		return status;
 	}
 	*uar_obj = uar;
 	return DOCA_SUCCESS;
+}
+
+doca_error_t doca_verbs_uar_create(struct ibv_context *context,
+				   enum doca_verbs_uar_allocation_type allocation_type,
+				   struct doca_verbs_uar **uar_obj)
+{
+	return create_uar(context, allocation_type, LOG_ERR, uar_obj);
 }
 
 doca_error_t doca_verbs_uar_destroy(struct doca_verbs_uar *uar_obj)
@@ -196,9 +204,9 @@ doca_error_t uar_get(struct ibv_context *context, struct doca_verbs_uar *externa
 
 	*own = NULL;
 	if (!external) {
-		status = doca_verbs_uar_create(context, order[0], own);
+		status = create_uar(context, order[0], LOG_INFO, own);
 		if (status != DOCA_SUCCESS)
-			status = doca_verbs_uar_create(context, order[1], own);
+			status = create_uar(context, order[1], LOG_ERR, own);
 	}
 	*uar = external ? external : *own;
 	return status;

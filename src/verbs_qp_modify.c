@@ -178,7 +178,8 @@ static doca_error_t check_mask(const struct transition *t, int mask)
 
 /* ---- Groups of attributes ---- */
 
-/* Tells the firmware that an optional parameter is meant, where this command takes it as optional.
+/*
+ * Tells the firmware that an optional parameter is meant, where this command takes it as optional.
  */
 static void mark(struct modify *m, uint32_t optpar)
 {
@@ -285,7 +286,8 @@ static doca_error_t query_roce_version(struct modify *m, uint32_t *version)
 	return status;
 }
 
-/* A source port per pair of QPs, so that switches spread flows; the same pair gets the same port.
+/*
+ * A source port per pair of QPs, so that switches spread flows; the same pair gets the same port.
  */
 static uint16_t udp_sport(const struct doca_verbs_device_attr *caps, uint32_t qpn,
 			  uint32_t dest_qpn)

@@ -76,7 +76,8 @@ typedef void *doca_gpu_verbs_service_t;
  */
 doca_error_t doca_gpu_create(const char *gpu_bus_id, struct doca_gpu **gpu_dev);
 
-/* INVALID_VALUE: NULL, or memory from doca_gpu_mem_alloc() is still out (the object stays valid).
+/*
+ * INVALID_VALUE: NULL, or memory from doca_gpu_mem_alloc() is still out (the object stays valid).
  */
 doca_error_t doca_gpu_destroy(struct doca_gpu *gpu_dev);
 
@@ -122,7 +123,8 @@ doca_error_t doca_gpu_verbs_export_qp(struct doca_gpu *gpu_dev, struct doca_verb
 				      enum doca_gpu_verbs_send_dbr_mode_ext send_dbr_mode_ext,
 				      struct doca_gpu_verbs_qp **qp_out);
 
-/* Undoes the export and frees qp and its device handle, unless that is part of a multi-QP export.
+/*
+ * Undoes the export and frees qp and its device handle, unless that is part of a multi-QP export.
  */
 doca_error_t doca_gpu_verbs_unexport_qp(struct doca_gpu *gpu_dev, struct doca_gpu_verbs_qp *qp);
 
@@ -191,7 +193,8 @@ doca_error_t doca_gpu_verbs_query_last_error(struct doca_gpu_verbs_qp *qp,
  */
 doca_error_t doca_gpu_verbs_reset_tracking_and_memory(struct doca_gpu_verbs_qp *qp_gverbs);
 
-/* Version words are major << 16 | minor << 8 | patch. The checks answer SUCCESS or NOT_SUPPORTED.
+/*
+ * Version words are major << 16 | minor << 8 | patch. The checks answer SUCCESS or NOT_SUPPORTED.
  */
 doca_error_t doca_gpu_verbs_get_library_version(uint32_t *version);
 doca_error_t doca_gpu_verbs_check_device_code_compatibility(uint32_t device_code_version);

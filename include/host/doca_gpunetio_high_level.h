@@ -37,7 +37,8 @@ struct doca_gpu_verbs_qp_init_attr_hl {
 	uint8_t reserved3[16];
 } __attribute__((__aligned__(8))) __attribute__((__packed__));
 
-/* Everything made for one QP. Callers use qp (to connect it) and qp_gverbs (to hand it to kernels).
+/*
+ * Everything made for one QP. Callers use qp (to connect it) and qp_gverbs (to hand it to kernels).
  */
 struct doca_gpu_verbs_qp_hl {
 	struct doca_gpu *gpu_dev;
@@ -61,7 +62,8 @@ struct doca_gpu_verbs_qp_hl {
 	struct doca_gpu_verbs_qp *qp_gverbs;
 };
 
-/* A main QP and the companion whose WAIT and atomic WQEs report its progress; one UAR serves both.
+/*
+ * A main QP and the companion whose WAIT and atomic WQEs report its progress; one UAR serves both.
  */
 struct doca_gpu_verbs_qp_group_hl {
 	struct doca_gpu_verbs_qp_hl qp_main;

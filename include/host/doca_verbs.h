@@ -131,7 +131,8 @@ struct doca_verbs_gid {
 doca_error_t doca_verbs_qp_init_attr_create(struct doca_verbs_qp_init_attr **attr);
 doca_error_t doca_verbs_qp_init_attr_destroy(struct doca_verbs_qp_init_attr *attr);
 
-/* Protection domain (needed), send CQ (needed with sq_wr), receive CQ (needed with rq_wr or srq).
+/*
+ * Protection domain (needed), send CQ (needed with sq_wr), receive CQ (needed with rq_wr or srq).
  */
 doca_error_t doca_verbs_qp_init_attr_set_pd(struct doca_verbs_qp_init_attr *attr,
 					    struct ibv_pd *pd);
@@ -147,7 +148,8 @@ doca_verbs_qp_init_attr_get_receive_cq(const struct doca_verbs_qp_init_attr *att
 doca_error_t doca_verbs_qp_init_attr_set_srq(struct doca_verbs_qp_init_attr *attr,
 					     struct doca_verbs_srq *srq);
 struct doca_verbs_srq *doca_verbs_qp_init_attr_get_srq(const struct doca_verbs_qp_init_attr *attr);
-/* Kept and returned by the query; every WQE says itself whether it wants a completion. Getter: -1.
+/*
+ * Kept and returned by the query; every WQE says itself whether it wants a completion. Getter: -1.
  */
 doca_error_t doca_verbs_qp_init_attr_set_sq_sig_all(struct doca_verbs_qp_init_attr *attr,
 						    int sq_sig_all);
@@ -207,7 +209,8 @@ doca_verbs_qp_init_attr_set_send_dbr_mode(struct doca_verbs_qp_init_attr *attr,
 					  enum doca_verbs_qp_send_dbr_mode send_dbr_mode);
 enum doca_verbs_qp_send_dbr_mode
 doca_verbs_qp_init_attr_get_send_dbr_mode(const struct doca_verbs_qp_init_attr *attr);
-/* A mark for the caller's data path: rings like NO_DBR_EXT on an ordinary QP. Not with NO_DBR_EXT.
+/*
+ * A mark for the caller's data path: rings like NO_DBR_EXT on an ordinary QP. Not with NO_DBR_EXT.
  */
 doca_error_t doca_verbs_qp_init_attr_set_emulate_no_dbr_ext(struct doca_verbs_qp_init_attr *attr,
 							    bool emulate_no_dbr_ext);
@@ -236,7 +239,8 @@ uint32_t doca_verbs_qp_attr_get_sq_psn(const struct doca_verbs_qp_attr *attr);
 doca_error_t doca_verbs_qp_attr_set_dest_qp_num(struct doca_verbs_qp_attr *attr,
 						uint32_t dest_qp_num);
 uint32_t doca_verbs_qp_attr_get_dest_qp_num(const struct doca_verbs_qp_attr *attr);
-/* Rights of the peer. 0 or not 0; getters give -1 for NULL. Atomics have no mask bit: see modify.
+/*
+ * Rights of the peer. 0 or not 0; getters give -1 for NULL. Atomics have no mask bit: see modify.
  */
 doca_error_t doca_verbs_qp_attr_set_allow_remote_write(struct doca_verbs_qp_attr *attr,
 						       int allow_remote_write);
