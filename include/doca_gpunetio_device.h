@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* All device headers at once. */
+/* All device headers at once. The counter operations (doca_gpunetio_dev_verbs_counter.cuh) do not
+ * exist yet. */
 #ifndef DOCA_GPUNETIO_DEVICE_H
 #define DOCA_GPUNETIO_DEVICE_H
 
@@ -9,6 +10,5 @@
 #include "device/doca_gpunetio_dev_verbs_cq.cuh"
 #include "device/doca_gpunetio_dev_verbs_qp.cuh"
 #include "device/doca_gpunetio_dev_verbs_onesided.cuh"
-#include "device/doca_gpunetio_dev_verbs_counter.cuh"
 
 #endif /* DOCA_GPUNETIO_DEVICE_H */
