@@ -108,9 +108,7 @@ void nm_cq_arm(struct nm_cq *cq, uint32_t word)
 		cq->arm_state = PRM_CQ_ST_SOLICITED_ARMED;
 }
 
-/* Any change of the arm word is an arm: whoever hands out the record fills it with a word no
- * program writes. */
-void nm_cq_check_arm(struct nm_cq *cq)
+static void cq_read_arm(struct nm_cq *cq)
 {
 	uint32_t word;
 	int rc = nm_dbr_read(cq->obj.nic, &cq->dbr, 1, &word);
@@ -122,11 +120,23 @@ void nm_cq_check_arm(struct nm_cq *cq)
 		nm_cq_arm(cq, word);
 }
 
+/* Any change of the arm word is an arm: whoever hands out the record fills it with a word no
+ * program writes. */
+void nm_cq_check_arm(struct nm_cq *cq)
+{
+	cq->arm_again = cq->arm_pending;
+	if (!cq->arm_pending)
+		cq_read_arm(cq);
+}
+
 /* ---- CQEs ---- */
 
 static void cq_appeared(struct nm_cq *cq, bool solicited)
 {
 	cq->visible = (cq->visible + 1) & NM_INDEX_MASK;
+	/* So that a queue that is only polled does not lap it. */
+	if (index_after(cq->visible, cq->last_notified) > NM_INDEX_MASK / 2)
+		cq->last_notified = (cq->visible - NM_INDEX_MASK / 2) & NM_INDEX_MASK;
 	if (solicited) {
 		cq->last_se = cq->visible;
 		cq->last_solicited = cq->visible;
@@ -306,8 +316,10 @@ bool nm_cq_progress(struct nm_cq *cq)
 	bool moved = cq_write_queued(cq);
 
 	if (cq->arm_pending) {
-		nm_cq_check_arm(cq);
+		cq_read_arm(cq);
 		moved |= !cq->arm_pending;
+		if (!cq->arm_pending && cq->arm_again)
+			nm_cq_check_arm(cq);
 	}
 	if (cq->doomed) {
 		cq->doomed = false;

@@ -272,6 +272,7 @@ struct nm_cq {
 	bool dead;	     /* overrun or access violation */
 	bool doomed;	     /* dead, and the QPs are still to be told: nm_cq_progress does */
 	bool arm_pending;    /* the record of a copy-only space is being read for an arm */
+	bool arm_again;	     /* and an arm came since that read began */
 	uint32_t visible;    /* like producer: entries that the program can see */
 	uint32_t consumer;   /* as last read from the record, 24 bits */
 	bool consumer_stale; /* copy-only: the record is to be read before overrun is declared */
