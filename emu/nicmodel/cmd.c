@@ -446,10 +446,10 @@ void nm_obj_free_owned(struct nm_nic *nic, uint16_t uid, bool all)
 			if (!obj || (!all && (obj->uid != uid || type == NM_OBJ_UCTX)))
 				continue;
 			assert(!all || !obj->users);
-			if (obj->users)
-				obj_orphan(obj);
-			else
+			if (!obj->users)
 				free_order[order].free(obj);
+			else
+				obj_orphan(obj);
 		}
 	}
 }
