@@ -120,7 +120,8 @@ static int server_serve(struct server *s)
 	int rc;
 
 	for (;;) {
-		rc = oob_recv_optional(s->h.sock, &run, sizeof(run), "control step");
+		rc = oob_recv_optional(s->h.sock, &run, sizeof(run),
+				       "control step (does the client have as many QPs, -q?)");
 		if (rc <= 0)
 			break;
 		if (server_run(s, &run))
