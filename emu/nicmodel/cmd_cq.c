@@ -80,7 +80,7 @@ uint8_t nm_cmd_create_eq(struct nm_cmd *c)
 		eq_undo(eq);
 		free(eq);
 	}
-	return status;
+	return status; /* NOLINT(clang-analyzer-unix.Malloc): the table holds it */
 }
 
 uint8_t nm_cmd_query_eq(struct nm_cmd *c)
@@ -167,7 +167,10 @@ static uint8_t cq_build(struct nm_cmd *c, struct nm_cq *cq)
 	cq->obj.nic = c->nic;
 	memcpy(cq->cqc, PRM_CPTR(create_cq_in, c->in, cq_context), sizeof(cq->cqc));
 	status = cq_geometry(c, cq);
-	if (status || !nm_cmd_use(c, NM_OBJ_EQ, cq->eqn, &status))
+	if (status)
+		return status;
+	cq->eq = (struct nm_eq *)nm_cmd_use(c, NM_OBJ_EQ, cq->eqn, &status);
+	if (!cq->eq)
 		return status;
 	uar_page = PRM_GET(cqc, cq->cqc, uar_page);
 	cq->uar = (struct nm_uar *)nm_cmd_use(c, NM_OBJ_UAR, uar_page, &status);
@@ -207,7 +210,7 @@ uint8_t nm_cmd_create_cq(struct nm_cmd *c)
 		free(cq);
 		return status;
 	}
-	nm_obj_get(c->nic, NM_OBJ_EQ, cq->eqn)->users++;
+	cq->eq->obj.users++;
 	cq->uar->obj.users++;
 	cq->uar_next = cq->uar->cqs;
 	cq->uar->cqs = cq;
@@ -275,7 +278,6 @@ uint8_t nm_cmd_modify_cq(struct nm_cmd *c)
 void nm_cq_free(struct nm_obj *obj)
 {
 	struct nm_cq *cq = (struct nm_cq *)obj;
-	struct nm_obj *eq = nm_obj_get(obj->nic, NM_OBJ_EQ, cq->eqn);
 	struct nm_cq **at = &cq->uar->cqs;
 
 	while (*at != cq)
@@ -283,8 +285,8 @@ void nm_cq_free(struct nm_obj *obj)
 	*at = cq->uar_next;
 	nm_uar_unuse(obj->nic, cq->uar);
 	nm_uar_put(cq->uar);
-	assert(eq && eq->users);
-	eq->users--;
+	assert(cq->eq->obj.users);
+	cq->eq->obj.users--;
 	cq_undo(cq);
 	nm_plain_free(obj);
 }

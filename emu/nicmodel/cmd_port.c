@@ -149,7 +149,7 @@ static bool gid_is_ipv4(const uint8_t gid[16])
 {
 	static const uint8_t prefix[12] = {[10] = 0xff, [11] = 0xff};
 
-	return !memcmp(gid, prefix, sizeof(prefix));
+	return memcmp(gid, prefix, sizeof(prefix)) == 0;
 }
 
 uint8_t nm_cmd_query_roce_address(struct nm_cmd *c)
@@ -178,7 +178,8 @@ uint8_t nm_cmd_set_roce_address(struct nm_cmd *c)
 
 	if (status)
 		return status;
-	if (memcmp(gid, none, sizeof(none)) && PRM_GET(roce_addr, a, roce_version) != NM_ROCE_V2)
+	if (memcmp(gid, none, sizeof(none)) != 0 &&
+	    PRM_GET(roce_addr, a, roce_version) != NM_ROCE_V2)
 		return nm_cmd_fail(c, PRM_STATUS_BAD_PARAM, NM_SYND_UNMODELLED,
 				   "roce_version %u; RoCE v2 (2) is modelled (and advertised)",
 				   PRM_GET(roce_addr, a, roce_version));

@@ -246,7 +246,7 @@ int nm_timer_reserve(struct nm_nic *nic, uint32_t qps)
 		return 0;
 	while (cap < qps)
 		cap *= 2;
-	timers = realloc(nic->timers, cap * sizeof(*timers));
+	timers = realloc(nic->timers, cap * sizeof(struct nm_qp *));
 	if (!timers)
 		return -ENOMEM;
 	nic->timers = timers;

@@ -12,9 +12,9 @@
  *                  (memory)    (packets)  (interrupt)
  *
  * The model owns no thread, socket, file or clock, and holds no global state: a process may have as
- * many NICs as it likes. It is not thread-safe; the owner serialises every call on one NIC (emu/world
- * does that with one lock a world). It never blocks: what cannot be done now is resumed by a later
- * nm_nic_progress().
+ * many NICs as it likes. It is not thread-safe; the owner serialises every call on one NIC
+ * (emu/world does that with one lock a world). It never blocks: what cannot be done now is resumed
+ * by a later nm_nic_progress().
  */
 #ifndef GDAKIT_NM_H
 #define GDAKIT_NM_H
@@ -34,11 +34,11 @@ struct nm_space;
 
 /* Why a transfer is made: a space may order or batch by it, an observer shows it. */
 enum nm_purpose {
-	NM_DMA_WQE,     /* send or receive WQE fetch */
-	NM_DMA_DBR,     /* doorbell record read */
-	NM_DMA_GATHER,  /* payload out of memory */
+	NM_DMA_WQE,	/* send or receive WQE fetch */
+	NM_DMA_DBR,	/* doorbell record read */
+	NM_DMA_GATHER,	/* payload out of memory */
 	NM_DMA_SCATTER, /* payload into memory */
-	NM_DMA_ATOMIC,  /* responder's read or write of an atomic target */
+	NM_DMA_ATOMIC,	/* responder's read or write of an atomic target */
 	NM_DMA_CQE,
 	NM_DMA_EQE,
 	NM_DMA_PURPOSES
@@ -69,9 +69,9 @@ struct nm_dma {
 
 struct nm_space_ops {
 	/*
-	 * A pointer through which [addr, addr+len) may be read (and written, if `write`) directly for as
-	 * long as the object that names the range lives; NULL where the space can only copy or the
-	 * range is not wholly inside it.
+	 * A pointer through which [addr, addr+len) may be read (and written, if `write`) directly
+	 * for as long as the object that names the range lives; NULL where the space can only copy
+	 * or the range is not wholly inside it.
 	 */
 	void *(*map)(struct nm_space *space, uint64_t addr, uint64_t len, bool write);
 	/* 0 done; -EINPROGRESS: poll for it; -EFAULT: no such memory, some of it may have moved. */
@@ -110,7 +110,7 @@ enum { NM_PKT_HDR_MAX = 64, NM_PKT_MAX_IOV = 32, NM_MTU_MAX = 4096 };
 struct nm_packet {
 	struct nm_route route;
 	uint8_t hdr[NM_PKT_HDR_MAX]; /* BTH and extension headers, big endian */
-	uint8_t hdr_len;             /* bytes; a multiple of 4 */
+	uint8_t hdr_len;	     /* bytes; a multiple of 4 */
 	uint8_t niov;
 	uint32_t payload_len; /* bytes without pad; at most NM_MTU_MAX */
 	struct iovec payload[NM_PKT_MAX_IOV];
@@ -122,16 +122,17 @@ struct nm_packet {
  */
 
 enum nm_event_kind {
-	NM_EV_COMMAND,   /* after a command: in, out, status and reason */
-	NM_EV_DOORBELL,  /* a UAR register was taken */
-	NM_EV_FETCH,     /* a WQE was fetched (send or receive) */
-	NM_EV_DMA,       /* a transfer was submitted */
-	NM_EV_TX,        /* a packet is about to be sent */
-	NM_EV_RX,        /* a packet arrived */
-	NM_EV_CQE,       /* a CQE is about to be written */
-	NM_EV_EQE,       /* an EQE is about to be written */
-	NM_EV_STATE,     /* a QP changed state */
-	NM_EV_DIAGNOSIS, /* the NIC refuses or drops something: `why` says what was expected and came */
+	NM_EV_COMMAND,	 /* after a command: in, out, status and reason */
+	NM_EV_DOORBELL,	 /* a UAR register was taken */
+	NM_EV_FETCH,	 /* a WQE was fetched (send or receive) */
+	NM_EV_DMA,	 /* a transfer was submitted */
+	NM_EV_TX,	 /* a packet is about to be sent */
+	NM_EV_RX,	 /* a packet arrived */
+	NM_EV_CQE,	 /* a CQE is about to be written */
+	NM_EV_EQE,	 /* an EQE is about to be written */
+	NM_EV_STATE,	 /* a QP changed state */
+	NM_EV_DIAGNOSIS, /* the NIC refuses or drops something: `why` says what was expected and
+			    came */
 	NM_EV_KINDS
 };
 
@@ -152,11 +153,13 @@ struct nm_event {
 		} command;
 		struct {
 			uint32_t uar_page, offset;
-			uint64_t value; /* as a big-endian 64-bit register: high dword first in memory */
+			uint64_t value; /* as a big-endian 64-bit register: high dword first in
+					   memory */
 		} doorbell;
 		struct {
 			bool receive;
-			uint16_t wqe_idx; /* counter of the first WQEBB, not masked by the ring size */
+			uint16_t wqe_idx; /* counter of the first WQEBB, not masked by the ring size
+					   */
 			uint32_t slot;
 			const void *wqe;
 			size_t len; /* bytes */
@@ -168,7 +171,7 @@ struct nm_event {
 		struct nm_packet *packet; /* TX and RX; a fault hook may change it */
 		struct {
 			uint32_t cqn, index; /* producer counter, 24 bits */
-			uint8_t *cqe;        /* 64 bytes; a fault hook may change them */
+			uint8_t *cqe;	     /* 64 bytes; a fault hook may change them */
 		} cqe;
 		struct {
 			uint32_t eqn;
@@ -184,7 +187,7 @@ struct nm_event {
 enum nm_verdict {
 	NM_PASS,
 	NM_DROP, /* doorbell, packet, CQE, EQE: as if it had never been */
-	NM_DUP,  /* packet: twice */
+	NM_DUP,	 /* packet: twice */
 	NM_FAIL, /* command: status INT_ERR; DMA: as if the memory were gone */
 };
 
@@ -210,18 +213,19 @@ struct nm_ops {
 	/* Monotonic time. In a simulation it is virtual. */
 	uint64_t (*now_ns)(void *ctx);
 	/*
-	 * Sends one packet; the payload is valid during the call only. 0, or -EAGAIN: not now; the NIC
-	 * tries again at a later progress. May deliver to another NIC of the same owner at once:
-	 * nm_nic_receive() never sends, so this cannot recurse.
+	 * Sends one packet; the payload is valid during the call only. 0, or -EAGAIN: not now; the
+	 * NIC tries again at a later progress. May deliver to another NIC of the same owner at
+	 * once: nm_nic_receive() never sends, so this cannot recurse.
 	 */
 	int (*link_send)(void *ctx, struct nm_packet *pkt);
-	/* An EQE was written. `eqe` is 64 bytes. Called with the NIC busy: only note it and return. */
+	/* An EQE was written. `eqe` is 64 bytes. Called with the NIC busy: only note it and return.
+	 */
 	void (*event)(void *ctx, uint32_t eqn, uint32_t intr, const uint8_t *eqe);
 };
 
 /* What the port and the device are called. All numbers of one `gdakit run` tree are the same. */
 struct nm_config {
-	const char *name; /* for messages, e.g. "mlx5_0" */
+	const char *name;   /* for messages, e.g. "mlx5_0" */
 	uint16_t device_id; /* PCI device id: picks the capability profile, 0x1021 is ConnectX-7 */
 	uint64_t node_guid;
 	uint8_t mac[6];
@@ -229,7 +233,8 @@ struct nm_config {
 	bool link_is_ethernet; /* else InfiniBand */
 	uint8_t port_mtu;      /* 1..5: 256..4096 */
 	uint32_t qpn_prefix;   /* bits 23:16 of every QPN: the slot of this process */
-	void *uar_base;        /* memory of the UAR pages, uar_pages * 4096 bytes, page aligned; the owner's */
+	void *uar_base;	       /* memory of the UAR pages, uar_pages * 4096 bytes, page aligned; the
+				  owner's */
 	uint32_t uar_pages;
 	uint32_t seed;
 };
@@ -238,34 +243,36 @@ struct nm_config {
  * Creates a NIC. `config` is copied (not uar_base's memory), `ops` too. NULL with errno ENOMEM or
  * EINVAL (a reason is printed by the caller from *why, which may be NULL).
  */
-struct nm_nic *nm_nic_create(const struct nm_config *config, const struct nm_ops *ops, const char **why);
+struct nm_nic *nm_nic_create(const struct nm_config *config, const struct nm_ops *ops,
+			     const char **why);
 /* Ends all transfers, frees all objects. Outstanding observers are not told. */
 void nm_nic_destroy(struct nm_nic *nic);
 
 /* Who issues a command, and whose memory its addresses mean. */
 struct nm_cmd_ctx {
-	uint16_t uid;           /* 0: privileged (a driver); else a user context from CREATE_UCTX */
+	uint16_t uid;		/* 0: privileged (a driver); else a user context from CREATE_UCTX */
 	struct nm_space *space; /* for PAS and MTT lists in the mailbox */
 };
 
 /*
- * A CQ is armed by any change of the second word of its record (big endian). A face that makes CQs for a
- * program writes this word there before CREATE_CQ: no program ever writes it, so even a first arm that is all zero
- * is a change. Where the record is mapped any other word will do; where it is only copied this one is assumed.
+ * A CQ is armed by any change of the second word of its record (big endian). A face that makes CQs
+ * for a program writes this word there before CREATE_CQ: no program ever writes it, so even a first
+ * arm that is all zero is a change. Where the record is mapped any other word will do; where it is
+ * only copied this one is assumed.
  */
 #define NM_CQ_ARM_SENTINEL 0xffffffffu
 
 enum { NM_WHY_MAX = 256 };
 
 /*
- * Executes one firmware command, mailbox bytes in and out, as the PRM lays them out. `out` is always
- * filled with at least status and syndrome if out_len >= 8. Returns the status byte (0: OK). `why`
- * (NM_WHY_MAX bytes, may be NULL) receives a sentence when the status is not OK, else "".
- * The uid field in the mailbox is ignored: the context's uid counts.
- * When a destroy command has returned, the NIC touches the object's memory no more.
+ * Executes one firmware command, mailbox bytes in and out, as the PRM lays them out. `out` is
+ * always filled with at least status and syndrome if out_len >= 8. Returns the status byte (0: OK).
+ * `why` (NM_WHY_MAX bytes, may be NULL) receives a sentence when the status is not OK, else "". The
+ * uid field in the mailbox is ignored: the context's uid counts. When a destroy command has
+ * returned, the NIC touches the object's memory no more.
  */
-uint8_t nm_nic_command(struct nm_nic *nic, const struct nm_cmd_ctx *ctx, const void *in, size_t in_len,
-		       void *out, size_t out_len, char *why);
+uint8_t nm_nic_command(struct nm_nic *nic, const struct nm_cmd_ctx *ctx, const void *in,
+		       size_t in_len, void *out, size_t out_len, char *why);
 
 /*
  * A packet from the link. Valid during the call. Never sends; answers leave from the next progress.
@@ -274,16 +281,16 @@ uint8_t nm_nic_command(struct nm_nic *nic, const struct nm_cmd_ctx *ctx, const v
 void nm_nic_receive(struct nm_nic *nic, struct nm_packet *pkt);
 
 struct nm_progress {
-	bool worked;       /* something moved: call again soon */
-	uint64_t next_ns;  /* absolute time at which a timer needs a call; UINT64_MAX: none */
+	bool worked;	  /* something moved: call again soon */
+	uint64_t next_ns; /* absolute time at which a timer needs a call; UINT64_MAX: none */
 };
 
 enum { NM_SLICE_NS = 20000 };
 
 /*
- * Doorbells, WQEs, transfers, packets, timers, completions: up to about `budget_ns` of them (at most
- * NM_SLICE_NS is useful). To be called again at next_ns, after every packet, and now and then for
- * doorbells, which are only memory.
+ * Doorbells, WQEs, transfers, packets, timers, completions: up to about `budget_ns` of them (at
+ * most NM_SLICE_NS is useful). To be called again at next_ns, after every packet, and now and then
+ * for doorbells, which are only memory.
  */
 struct nm_progress nm_nic_progress(struct nm_nic *nic, uint64_t budget_ns);
 

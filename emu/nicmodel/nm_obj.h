@@ -264,6 +264,7 @@ struct nm_cq {
 	uint8_t log_size;
 	uint8_t cqe_sz; /* bytes: 64 or 128 */
 	bool collapsed, overrun_ignore, always_armed;
+	struct nm_eq *eq;
 	uint32_t eqn;
 	uint32_t producer; /* 24 bits used; counts also when collapsed */
 	uint8_t arm_state; /* enum prm_cq_st or 0 */

@@ -19,10 +19,10 @@ static int table_grow(struct nm_table *t)
 		cap = t->limit;
 	if (cap == t->cap)
 		return -ENOSPC;
-	slot = realloc(t->slot, (size_t)cap * sizeof(*slot));
+	slot = realloc(t->slot, (size_t)cap * sizeof(struct nm_obj *));
 	if (!slot)
 		return -ENOMEM;
-	memset(slot + t->cap, 0, (size_t)(cap - t->cap) * sizeof(*slot));
+	memset(slot + t->cap, 0, (size_t)(cap - t->cap) * sizeof(struct nm_obj *));
 	t->slot = slot;
 	t->cap = cap;
 	return 0;
