@@ -19,7 +19,7 @@ static inline struct fuzz_fabric fuzz_open(uint8_t how)
 {
 	struct hx_config config = {
 		.copied = (how & 1) != 0, .serialise = (how & 2) != 0, .seed = how};
-	struct hx_qp_attr attr = {.timeout = 1, .retry = 2, .rnr_retry = 2, .mtu = 1};
+	struct hx_qp_attr attr = {.timeout = 5, .retry = 2, .rnr_retry = 2, .mtu = 1, .log_sq = 5};
 	struct fuzz_fabric f = {.h = hx_open(&config)};
 
 	f.a = hx_qp(f.h, 0, &attr);

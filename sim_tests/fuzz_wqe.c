@@ -67,7 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	else
 		f.a->sq_pi = (uint16_t)short_wqes(&f, data + 2, size - 2);
 	hx_ring(f.a);
-	hx_run(f.h, 150 * SIM_US);
+	hx_run(f.h, 60 * SIM_US);
 	fuzz_close(&f);
 	return 0;
 }
