@@ -185,14 +185,14 @@ struct toy_nic {
 
 	void execute(uint64_t idx)
 	{
-		const uint8_t *w = wqe(idx);
-		uint32_t word0 = be32_at(w);
-
 		if (idx >= fail_at) {
 			/* a failed queue flushes what it is given; its slots may be reused early */
 			complete(idx, fail_opcode, idx == fail_at ? 0x13 : 0x05);
 			return;
 		}
+		const uint8_t *w = wqe(idx);
+		uint32_t word0 = be32_at(w);
+
 		expect("index in the control segment", idx, word0 >> 8 & 0xffff, idx & 0xffff);
 		expect("QPN in the control segment", idx, be32_at(w + 4) >> 8, qpn);
 		expect("reserved bytes of the control segment", idx, w[8] | w[9] | w[10], 0);

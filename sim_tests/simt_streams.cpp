@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <atomic>
 #include <cstring>
+#include <sched.h>
 
 #include "gdakit_kernel.h"
 

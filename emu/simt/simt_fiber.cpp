@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <new>
 #include <sys/mman.h>
 
@@ -40,16 +41,54 @@ static size_t stack_bytes()
 
 static constexpr size_t guard_bytes = 4096;
 
+static void stack_unmap(stack s)
+{
+#if defined(__SANITIZE_THREAD__)
+	__tsan_destroy_fiber(s.tsan);
+#endif
+	munmap(s.base, s.size);
+}
+
+/* What ended threads left, for the next ones. Never destroyed: a thread may outlive main. */
+static constexpr size_t depot_max = 1024;
+static std::mutex depot_lock;
+
+static std::vector<stack> &depot()
+{
+	static std::vector<stack> *stacks = new std::vector<stack>;
+
+	return *stacks;
+}
+
 stack_pool::~stack_pool()
 {
-	for (stack s : free_)
-		munmap(s.base, s.size);
+	std::lock_guard<std::mutex> guard(depot_lock);
+
+	for (stack s : free_) {
+		if (depot().size() < depot_max)
+			depot().push_back(s);
+		else
+			stack_unmap(s);
+	}
+}
+
+/* Take a share of the depot when our own run out: one lock for many stacks. */
+static void depot_take(std::vector<stack> *free)
+{
+	std::lock_guard<std::mutex> guard(depot_lock);
+
+	for (int i = 0; i < 64 && !depot().empty(); i++) {
+		free->push_back(depot().back());
+		depot().pop_back();
+	}
 }
 
 stack stack_pool::get()
 {
 	stack s;
 
+	if (free_.empty())
+		depot_take(&free_);
 	if (!free_.empty()) {
 		s = free_.back();
 		free_.pop_back();
@@ -64,6 +103,9 @@ stack stack_pool::get()
 		munmap(s.base, s.size);
 		return stack{};
 	}
+#if defined(__SANITIZE_THREAD__)
+	s.tsan = __tsan_create_fiber(0);
+#endif
 	return s;
 }
 
@@ -130,9 +172,7 @@ void context_create(context *c, stack s, void (*entry)(void *), void *arg)
 	c->asan_fake = nullptr;
 	c->asan_bottom = s.base;
 	c->asan_size = s.size;
-#if defined(__SANITIZE_THREAD__)
-	c->tsan = __tsan_create_fiber(0);
-#endif
+	c->tsan = s.tsan;
 }
 
 void context_adopt_thread(context *c)
@@ -175,10 +215,6 @@ stack context_destroy(context *c)
 {
 	stack s = c->stk;
 
-#if defined(__SANITIZE_THREAD__)
-	if (c->tsan != nullptr && s.base != nullptr)
-		__tsan_destroy_fiber(c->tsan);
-#endif
 	*c = context{};
 	return s;
 }

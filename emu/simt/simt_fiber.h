@@ -16,9 +16,12 @@ namespace simt
 struct stack {
 	void *base = nullptr; /* lowest address, the guard page */
 	size_t size = 0;      /* with the guard page */
+	void *tsan = nullptr; /* ThreadSanitizer's view of it; costly to make, so it stays with the
+				 stack */
 };
 
-/* Stacks are expensive to map, so each OS thread keeps those it is done with. */
+/* Stacks are expensive to map, so each OS thread keeps those it is done with, and leaves them to
+ * the process when it ends. */
 class stack_pool
 {
       public:
@@ -38,7 +41,7 @@ struct context {
 	void *asan_fake = nullptr;
 	const void *asan_bottom = nullptr;
 	size_t asan_size = 0;
-	void *tsan = nullptr;
+	void *tsan = nullptr; /* whom ThreadSanitizer sees running */
 };
 
 /* Prepare `c` to run entry(arg) on `s` at its first resume. entry must not return: it ends with
@@ -50,7 +53,7 @@ void context_adopt_thread(context *c);
 void context_switch(context *from, context *to);
 /* Last switch of a fibre; does not return. */
 [[noreturn]] void context_exit(context *from, context *to);
-/* Free the annotations of a fibre that exited or is abandoned; returns its stack. */
+/* Take its stack from a fibre that exited or is abandoned. */
 stack context_destroy(context *c);
 
 } // namespace simt

@@ -25,7 +25,11 @@ namespace simt
 
 __thread lane *current_lane;
 
+#if defined(__SANITIZE_THREAD__)
+static constexpr uint32_t default_max_threads = 256; /* a fibre costs ThreadSanitizer megabytes */
+#else
 static constexpr uint32_t default_max_threads = 8192;
+#endif
 static constexpr uint32_t preempt_range = 32; /* memory operations between preemptions, at most */
 static constexpr uint32_t yields_before_nap = 64; /* idle rounds that only yield the core */
 static constexpr uint32_t nap_min_ns = 5000;
