@@ -2,6 +2,8 @@
 /* Who may touch what: rights of QPs and keys, protection domains, bounds, at both ends. */
 #include "sim_tests/harness.h"
 
+#include <sys/mman.h>
+
 enum op { WRITE, READ, FA, SEND };
 static const uint8_t opcodes[] = {PRM_WQE_RDMA_WRITE, PRM_WQE_RDMA_READ, PRM_WQE_ATOMIC_FA,
 				  PRM_WQE_SEND};
@@ -243,4 +245,25 @@ HX_TEST(rc_rights, other_qps_go_on)
 	expect(&p, &wr, PRM_SYND_REMOTE_ACCESS);
 	wr = wr_of(&q, WRITE, 100);
 	expect(&q, &wr, 0);
+}
+
+/* A program may unmap what a key still names; hardware has pinned the pages, we must at least survive. */
+HX_TEST(rc_rights, memory_that_is_gone_ends_the_message_not_the_process)
+{
+	for (enum op op = WRITE; op <= FA; op++) {
+		for (int side = 0; side < 2; side++) {
+			struct hx_pair p = hx_pair_of(h, NULL, NULL, 1 << 16);
+			struct hx_wr wr = wr_of(&p, op, 5000);
+			uint8_t cqe[64];
+
+			cr_assert_eq(mprotect(side ? p.bmem : p.amem, p.len, PROT_NONE), 0);
+			hx_post(p.a, &wr);
+			hx_ring(p.a);
+			cr_assert(hx_wait(p.a->scq, cqe, SIM_S), "operation %d, side %d", op, side);
+			cr_assert_eq(cqe_syndrome(cqe),
+				     side ? PRM_SYND_REMOTE_ACCESS : PRM_SYND_LOCAL_PROT);
+			cr_assert_eq(mprotect(side ? p.bmem : p.amem, p.len, PROT_READ | PROT_WRITE),
+				     0);
+		}
+	}
 }

@@ -74,6 +74,11 @@ struct nm_space_ops {
 	 * or the range is not wholly inside it.
 	 */
 	void *(*map)(struct nm_space *space, uint64_t addr, uint64_t len, bool write);
+	/*
+	 * memcpy() from or to what map() returned: 0, or -EFAULT if that memory has gone since. NULL:
+	 * it cannot go, memcpy() does.
+	 */
+	int (*copy)(void *to, const void *from, size_t len);
 	/* 0 done; -EINPROGRESS: poll for it; -EFAULT: no such memory, some of it may have moved. */
 	int (*submit)(struct nm_space *space, struct nm_dma *dma);
 	int (*poll)(struct nm_space *space, struct nm_dma *dma); /* same codes as submit */

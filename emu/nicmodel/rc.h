@@ -277,6 +277,14 @@ struct nm_rc {
 
 /* ---- rc_xfer.c ---- */
 
+/* From or to mapped memory of a space: 0, -EFAULT. */
+int rc_copy(const struct nm_space *space, void *to, const void *from, uint32_t len);
+/* Is a mapped piece of at most one MTU still there? It spans two pages at most, so its ends tell. */
+bool rc_there(const struct nm_space *space, const void *ptr, uint32_t len);
+/* Payload [off, off+len) of a packet, or of `bytes` if not NULL, to mapped memory: 0, -EFAULT. */
+int rc_copy_payload(const struct nm_space *space, void *to, const struct nm_packet *pkt,
+		    const void *bytes, uint32_t off, uint32_t len);
+
 /*
  * Moves len bytes between `local` and [va, va+len) of a checked key, or [off, off+len) of a ring.
  * 0, -EINPROGRESS (call rc_xfer_poll), -EFAULT. `local` must live until then.

@@ -110,7 +110,8 @@ static void add_inline(const struct nm_sq_ring *ring, const struct nm_wr *wr,
 	}
 }
 
-/* By reference: 0; -EPERM; -ENOTSUP: some of it is not mapped, or it is in too many pieces. */
+/* By reference: 0; -EPERM; -EFAULT; -ENOTSUP: some of it is not mapped, or it is in too many
+ * pieces. */
 static int gather_iov(struct nm_qp *qp, uint64_t off, uint32_t n)
 {
 	struct rc_req *req = &qp->rc->req;
@@ -138,6 +139,8 @@ static int gather_iov(struct nm_qp *qp, uint64_t off, uint32_t n)
 			ptr = nm_mkey_ptr(mkey, sge.va + skip, len);
 			if (!ptr)
 				return -ENOTSUP;
+			if (!rc_there(nm_mkey_space(mkey), ptr, len))
+				return -EFAULT;
 			add_iov(pkt, ptr, len);
 		}
 		req->gather.off += len;
@@ -170,10 +173,8 @@ static int fill_piece(struct nm_qp *qp)
 	if (!mkey)
 		return -EPERM;
 	ptr = nm_mkey_ptr(mkey, sge.va + skip, len);
-	if (ptr) {
-		memcpy(to, ptr, len);
-		return 0;
-	}
+	if (ptr)
+		return rc_copy(nm_mkey_space(mkey), to, ptr, len);
 	return rc_xfer_key(qp, &req->fill_xfer, NM_DMA_GATHER, false, mkey, sge.va + skip, to, len);
 }
 
@@ -256,35 +257,10 @@ int rc_gather(struct nm_qp *qp, uint64_t off, uint32_t n, uint8_t *cause)
 
 /* ---- responses ---- */
 
-static void copy_out(const struct nm_packet *pkt, const void *bytes, uint32_t off, void *to,
-		     uint32_t len)
-{
-	uint8_t *out = to;
-
-	if (bytes) {
-		memcpy(out, (const uint8_t *)bytes + off, len);
-		return;
-	}
-	for (uint32_t i = 0; i < pkt->niov && len > 0; i++) {
-		uint32_t have = (uint32_t)pkt->payload[i].iov_len;
-		uint32_t n;
-
-		if (off >= have) {
-			off -= have;
-			continue;
-		}
-		n = have - off < len ? have - off : len;
-		/* A program may read or write what overlaps: the payload is by reference. */
-		memmove(out, (const uint8_t *)pkt->payload[i].iov_base + off, n);
-		out += n;
-		len -= n;
-		off = 0;
-	}
-}
-
 /* A piece that its space cannot take at once. */
-static bool land(struct nm_qp *qp, uint32_t seq, uint32_t lkey, uint64_t va,
-		 const struct nm_packet *pkt, const void *bytes, uint32_t off, uint32_t len)
+static bool land(struct nm_qp *qp, const struct nm_space *space, uint32_t seq, uint32_t lkey,
+		 uint64_t va, const struct nm_packet *pkt, const void *bytes, uint32_t off,
+		 uint32_t len)
 {
 	struct rc_req *req = &qp->rc->req;
 	struct rc_landing *l = req->landings_free;
@@ -300,7 +276,13 @@ static bool land(struct nm_qp *qp, uint32_t seq, uint32_t lkey, uint64_t va,
 	l->lkey = lkey;
 	l->va = va;
 	l->len = len;
-	copy_out(pkt, bytes, off, l->bytes, len);
+	/* Our own memory or the packet's, which the link vouches for; the key's space guards
+	 * either. */
+	if (rc_copy_payload(space, l->bytes, pkt, bytes, off, len)) {
+		l->next = req->landings_free;
+		req->landings_free = l;
+		return false;
+	}
 	*req->landings_tail = l;
 	req->landings_tail = &l->next;
 	req->nlandings++;
@@ -331,9 +313,9 @@ bool rc_scatter(struct nm_qp *qp, uint32_t seq, uint64_t off, const struct nm_pa
 		}
 		/* Behind pieces that still wait, everything waits: memory changes in order. */
 		ptr = req->nlandings ? NULL : nm_mkey_ptr(mkey, sge.va + skip, n);
-		if (ptr) {
-			copy_out(pkt, bytes, done, ptr, n);
-		} else if (!land(qp, seq, sge.lkey, sge.va + skip, pkt, bytes, done, n)) {
+		if (ptr ? rc_copy_payload(nm_mkey_space(mkey), ptr, pkt, bytes, done, n) != 0
+			: !land(qp, nm_mkey_space(mkey), seq, sge.lkey, sge.va + skip, pkt, bytes,
+				done, n)) {
 			*cause = RC_CAUSE_MEMORY;
 			return false;
 		}

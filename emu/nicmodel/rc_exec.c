@@ -67,31 +67,6 @@ static int take_recv(struct nm_qp *qp, const struct rc_op *op)
 	return rc;
 }
 
-static void payload_out(const struct rc_op *op, uint32_t off, void *to, uint32_t len)
-{
-	uint8_t *out = to;
-
-	if (!op->pkt) {
-		memcpy(out, op->bytes + off, len);
-		return;
-	}
-	for (uint32_t i = 0; len > 0 && i < op->pkt->niov; i++) {
-		uint32_t have = (uint32_t)op->pkt->payload[i].iov_len;
-		uint32_t n;
-
-		if (off >= have) {
-			off -= have;
-			continue;
-		}
-		n = have - off < len ? have - off : len;
-		/* A program may write a range onto one that overlaps it: the payload is by reference. */
-		memmove(out, (const uint8_t *)op->pkt->payload[i].iov_base + off, n);
-		out += n;
-		len -= n;
-		off = 0;
-	}
-}
-
 /* Payload [done, done+len) to va of a checked key: 0, -EINPROGRESS, -EFAULT. */
 static int place(struct nm_qp *qp, struct rc_op *op, struct nm_mkey *mkey, uint64_t va,
 		 uint32_t len)
@@ -104,10 +79,9 @@ static int place(struct nm_qp *qp, struct rc_op *op, struct nm_mkey *mkey, uint6
 		rc = rc_xfer_poll(&resp->xfer);
 	} else {
 		ptr = nm_mkey_ptr(mkey, va, len);
-		if (ptr) {
-			payload_out(op, op->done, ptr, len);
-			return 0;
-		}
+		if (ptr)
+			return rc_copy_payload(nm_mkey_space(mkey), ptr, op->pkt, op->bytes,
+					       op->done, len);
 		if (op->pkt)
 			return -EINPROGRESS; /* to the queue, where the payload is the operation's
 						own */
@@ -364,15 +338,20 @@ static uint64_t atomic_result(const struct rc_op *op, uint64_t old)
 }
 
 /* With the CPU's own atomic instruction: programs and kernels use theirs on the same word. */
-static uint64_t atomic_mapped(const struct rc_op *op, uint64_t *word)
+static int atomic_mapped(const struct rc_op *op, const struct nm_space *space, uint64_t *word,
+			 uint64_t *old)
 {
-	uint64_t old = op->compare;
-
-	if (op->opcode == ROCE_FETCH_ADD)
-		return __atomic_fetch_add(word, op->swap_add, __ATOMIC_SEQ_CST);
-	__atomic_compare_exchange_n(word, &old, op->swap_add, false, __ATOMIC_SEQ_CST,
+	/* Is the word there at all? The read is thrown away. */
+	if (rc_copy(space, old, word, sizeof(*old)))
+		return -EFAULT;
+	if (op->opcode == ROCE_FETCH_ADD) {
+		*old = __atomic_fetch_add(word, op->swap_add, __ATOMIC_SEQ_CST);
+		return 0;
+	}
+	*old = op->compare;
+	__atomic_compare_exchange_n(word, old, op->swap_add, false, __ATOMIC_SEQ_CST,
 				    __ATOMIC_SEQ_CST);
-	return old;
+	return 0;
 }
 
 /* Read, change, write through transfers. Atomic with respect to this NIC only: nothing else runs in
@@ -442,7 +421,7 @@ static int exec_atomic(struct nm_qp *qp, struct rc_op *op)
 	if (!word && op->pkt)
 		return -EINPROGRESS;
 	if (word && (uintptr_t)word % 8 == 0)
-		old = atomic_mapped(op, word);
+		rc = atomic_mapped(op, nm_mkey_space(mkey), word, &old);
 	else
 		rc = word ? -EFAULT : atomic_copied(qp, op, mkey, &old);
 	if (rc == -EINPROGRESS)

@@ -38,10 +38,8 @@ static int peek(struct nm_qp *qp, uint16_t wqe_idx)
 	uint64_t off = (uint64_t)(wqe_idx & (req->ring.bbs - 1)) * PRM_WQEBB_SIZE;
 	int rc;
 
-	if (req->flat) {
-		memcpy(req->peek, req->flat + off, sizeof(req->peek));
-		return 0;
-	}
+	if (req->flat)
+		return rc_copy(qp->mem.space, req->peek, req->flat + off, sizeof(req->peek));
 	if (req->peeking) {
 		rc = rc_xfer_poll(&req->fetch);
 	} else {
@@ -123,9 +121,11 @@ static int fetch_more(struct nm_qp *qp)
 		if (n > req->ring.bbs - slot)
 			n = req->ring.bbs - slot;
 		if (req->flat) {
-			memcpy(req->ring.base + off, req->flat + off, (size_t)n * PRM_WQEBB_SIZE);
-			req->fetched = (uint16_t)(req->fetched + n);
-			return 0;
+			rc = rc_copy(qp->mem.space, req->ring.base + off, req->flat + off,
+				     n * PRM_WQEBB_SIZE);
+			if (rc == 0)
+				req->fetched = (uint16_t)(req->fetched + n);
+			return rc;
 		}
 		req->fetch_bbs = (uint16_t)n;
 		rc = rc_xfer_ring(qp, &req->fetch, qp->sq_off + off, req->ring.base + off,

@@ -42,10 +42,8 @@ static int fetch(struct nm_qp *qp)
 		rc = rc_xfer_poll(&resp->rq_xfer);
 	} else {
 		ptr = nm_mem_ptr(&qp->mem, off, len);
-		if (ptr) {
-			memcpy(resp->rwqe, ptr, len);
-			return 0;
-		}
+		if (ptr)
+			return rc_copy(qp->mem.space, resp->rwqe, ptr, len);
 		rc = rc_xfer_ring(qp, &resp->rq_xfer, off, resp->rwqe, len);
 	}
 	resp->recv.fetching = rc == -EINPROGRESS;

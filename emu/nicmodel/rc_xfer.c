@@ -3,6 +3,50 @@
 #include "emu/nicmodel/rc.h"
 
 #include <assert.h>
+#include <string.h>
+
+int rc_copy(const struct nm_space *space, void *to, const void *from, uint32_t len)
+{
+	if (space->ops->copy)
+		return space->ops->copy(to, from, len);
+	memcpy(to, from, len);
+	return 0;
+}
+
+bool rc_there(const struct nm_space *space, const void *ptr, uint32_t len)
+{
+	const uint8_t *bytes = ptr;
+	uint8_t probe;
+
+	static_assert(NM_MTU_MAX <= 4096, "no more than two pages of any size");
+	return !space->ops->copy || (space->ops->copy(&probe, bytes, 1) == 0 &&
+				     space->ops->copy(&probe, bytes + len - 1, 1) == 0);
+}
+
+int rc_copy_payload(const struct nm_space *space, void *to, const struct nm_packet *pkt,
+		    const void *bytes, uint32_t off, uint32_t len)
+{
+	uint8_t *out = to;
+	int rc = 0;
+
+	if (bytes)
+		return rc_copy(space, out, (const uint8_t *)bytes + off, len);
+	for (uint32_t i = 0; i < pkt->niov && len > 0 && rc == 0; i++) {
+		uint32_t have = (uint32_t)pkt->payload[i].iov_len;
+		uint32_t n;
+
+		if (off >= have) {
+			off -= have;
+			continue;
+		}
+		n = have - off < len ? have - off : len;
+		rc = rc_copy(space, out, (const uint8_t *)pkt->payload[i].iov_base + off, n);
+		out += n;
+		len -= n;
+		off = 0;
+	}
+	return rc;
+}
 
 static int start(struct nm_qp *qp, struct rc_xfer *x, struct nm_space *space)
 {
