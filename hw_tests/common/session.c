@@ -89,7 +89,7 @@ static int open_nic(struct hwt *h)
 	struct ibv_device **list = ibv_get_device_list(&n);
 
 	for (int i = 0; list && i < n && !h->ctx; i++) {
-		if (h->opt->device && strcmp(ibv_get_device_name(list[i]), h->opt->device))
+		if (h->opt->device && strcmp(ibv_get_device_name(list[i]), h->opt->device) != 0)
 			continue;
 		h->ctx = ibv_open_device(list[i]);
 		if (!h->ctx)

@@ -326,7 +326,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < wanted_count; i++) {
 		size_t j = 0;
 
-		while (j < bi_case_count && strcmp(bi_cases[j].name, wanted[i]))
+		while (j < bi_case_count && strcmp(bi_cases[j].name, wanted[i]) != 0)
 			j++;
 		if (j == bi_case_count) {
 			fprintf(stderr, "no scenario '%s'; -l names them\n", wanted[i]);

@@ -9,13 +9,13 @@ pairs_begin ours "${1:-}"
 check() # check OPTION...: verbs_check with these
 {
 	free_port
-	pair "verbs_check $*" 100 "$port" "$bin/verbs_check" -p "$port" "$@" -- \
+	pair "verbs_check $*${pairs_options[*]:+, ${pairs_options[*]}}" 100 "$port" "$bin/verbs_check" -p "$port" "$@" -- \
 		"$bin/verbs_check" -p "$port" "$@" 127.0.0.1
 }
 
 kernel() # kernel PROGRAM OPTION...: a program of hw_tests, its kernel on the CPU
 {
-	local name="$*" tool=$1
+	local name="$*${pairs_options[*]:+, ${pairs_options[*]}}" tool=$1
 	shift
 	free_port
 	pair "$name" 100 "$port" "$bin/$tool" -g cpu -p "$port" "$@" -- \
@@ -59,6 +59,11 @@ kernel put_bw -e warp -H proxy -s 65536
 kernel write_bw
 kernel write_bw -q 4 -s 65536 -l 16
 kernel write_bw -H proxy -s 64
+# The same over an InfiniBand port: LIDs instead of addresses.
+pairs_options=(--link-layer infiniband)
+check
+kernel put_bw -e warp -s 4096
+pairs_options=()
 upstream_client put_bw
 upstream_client write_bw
 pairs_end

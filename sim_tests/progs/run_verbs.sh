@@ -28,7 +28,7 @@ pingpong() # pingpong NAME OPTION...
 
 perftest() # perftest PROGRAM OPTION...
 {
-	local name="$*" tool=$1
+	local name="$*${pairs_options[*]:+, ${pairs_options[*]}}" tool=$1
 	shift
 	needs "$tool" "$name" || return
 	free_port
@@ -55,4 +55,16 @@ perftest ib_atomic_bw -n 500
 perftest ib_atomic_bw -n 200 -q 4
 perftest ib_atomic_bw -A CMP_AND_SWAP -n 200
 perftest ib_atomic_bw -n 200 -e
+# InfiniBand: addressed by LID, no -g.
+infiniband()
+{
+	local name="ibv_rc_pingpong, InfiniBand"
+	needs ibv_rc_pingpong "$name" || return
+	pairs_options=(--link-layer infiniband)
+	free_port
+	pair "$name" 60 "$port" ibv_rc_pingpong -d $dev -c -p "$port" -- ibv_rc_pingpong -d $dev -c -p "$port" 127.0.0.1
+	perftest ib_write_bw -s 65536 -n 200
+	pairs_options=()
+}
+infiniband
 pairs_end
