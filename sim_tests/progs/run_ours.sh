@@ -9,7 +9,7 @@ pairs_begin ours "${1:-}"
 check() # check OPTION...: verbs_check with these
 {
 	free_port
-	pair "verbs_check $*${pairs_options[*]:+, ${pairs_options[*]}}" 100 "$port" "$bin/verbs_check" -p "$port" "$@" -- \
+	pair "verbs_check${*:+ $*}${pairs_options[*]:+, ${pairs_options[*]}}" 100 "$port" "$bin/verbs_check" -p "$port" "$@" -- \
 		"$bin/verbs_check" -p "$port" "$@" 127.0.0.1
 }
 
