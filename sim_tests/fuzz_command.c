@@ -145,7 +145,8 @@ static void arena_cancel(struct nm_space *space, struct nm_dma *dma)
 	(void)dma;
 }
 
-static const struct nm_space_ops arena_ops = {arena_map, arena_submit, arena_poll, arena_cancel};
+static const struct nm_space_ops arena_ops = {
+	.map = arena_map, .submit = arena_submit, .poll = arena_poll, .cancel = arena_cancel};
 
 /* ---- the NIC's surroundings ---- */
 
