@@ -519,6 +519,13 @@ uint16_t hx_post(struct hx_qp *qp, const struct hx_wr *wr)
 		prm_store64(seg, wr->swap_add);
 		prm_store64(seg + 8, wr->compare);
 	}
+	if (wr->opcode == PRM_WQE_WAIT) {
+		uint8_t *seg = octoword(qp, ow++);
+
+		prm_store64(seg, 0xdeadbeefdeadbeef); /* reserved: anything */
+		prm_store32(seg + 8, wr->wait_index);
+		prm_store32(seg + 12, wr->wait_cqn);
+	}
 	if (wr->inline_data)
 		ow = put_inline(qp, ow, wr->inline_data, wr->inline_len);
 	for (uint32_t i = 0; i < wr->nsge; i++)

@@ -164,6 +164,7 @@ struct hx_wr {
 	const void *raddr;
 	uint32_t rkey;
 	uint64_t swap_add, compare;
+	uint32_t wait_index, wait_cqn;
 	uint8_t nsge;
 	struct hx_sge sge[60];
 	const void *inline_data; /* an inline segment instead of SGEs */

@@ -280,6 +280,7 @@ void nm_cq_free(struct nm_obj *obj)
 	struct nm_cq *cq = (struct nm_cq *)obj;
 	struct nm_cq **at = &cq->uar->cqs;
 
+	nm_cq_wake_waiters(cq);
 	while (*at != cq)
 		at = &(*at)->uar_next;
 	*at = cq->uar_next;

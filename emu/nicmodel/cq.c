@@ -134,6 +134,8 @@ void nm_cq_check_arm(struct nm_cq *cq)
 static void cq_appeared(struct nm_cq *cq, bool solicited)
 {
 	cq->visible = (cq->visible + 1) & NM_INDEX_MASK;
+	if (cq->waiters)
+		nm_cq_wake_waiters(cq);
 	/* So that a queue that is only polled does not lap it. */
 	if (index_after(cq->visible, cq->last_notified) > NM_INDEX_MASK / 2)
 		cq->last_notified = (cq->visible - NM_INDEX_MASK / 2) & NM_INDEX_MASK;

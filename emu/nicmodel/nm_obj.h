@@ -281,7 +281,8 @@ struct nm_cq {
 	bool any_se;
 	struct nm_ring_writer *writer; /* copy-only ring; NULL when mapped */
 	struct nm_cq *busy_next;
-	bool busy; /* on nic->busy_cqs */
+	bool busy;		/* on nic->busy_cqs */
+	struct nm_qp *waiters; /* rc_wait.c: QPs whose WAIT names this CQ */
 	uint8_t cqc[PRM_cqc_SIZE];
 };
 
@@ -376,6 +377,8 @@ void nm_qp_fill_query(const struct nm_qp *qp, void *qpc);
  * WQEs or requests fail as if the key were gone).
  */
 void nm_qp_forget_mkey(struct nm_nic *nic, struct nm_mkey *mkey);
+/* A CQE became visible, or the CQ is about to go: QPs whose WAIT names it look again. */
+void nm_cq_wake_waiters(struct nm_cq *cq);
 /* The CQ died: every QP on it goes to ERR with event WQ_CATAS_ERROR. */
 void nm_qp_cq_died(struct nm_nic *nic, struct nm_cq *cq);
 

@@ -46,6 +46,7 @@ static void cancel_transfers(struct nm_qp *qp)
 {
 	struct rc_req *req = &qp->rc->req;
 
+	rc_wait_end(qp);
 	rc_xfer_cancel(&req->fetch);
 	req->peeking = false;
 	req->fetch_bbs = 0;
@@ -248,7 +249,10 @@ bool nm_qp_progress(struct nm_qp *qp, uint64_t deadline_ns)
 	}
 	switch (qp->state) {
 	case PRM_QP_RTS:
-		if (qp->has_sq)
+		/* Completions in the order in which their packets came, and the ACK of a message before
+		 * what its completion made the program post: ib_send_lat -e relies on both. */
+		rc_reply_run(qp);
+		if (qp->has_sq && qp->state == PRM_QP_RTS)
 			rc_req_run(qp);
 		if (qp->state == PRM_QP_RTS)
 			rc_resp_run(qp);

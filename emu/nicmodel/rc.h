@@ -160,6 +160,9 @@ struct rc_req {
 	uint32_t nlandings;
 	struct rc_xfer land_xfer;
 
+	struct nm_cq *waiting_on; /* WAIT: on its list of waiters */
+	struct nm_qp *wait_next;
+
 	uint8_t retry_left, rnr_left;
 	bool progressed;	/* una moved: the timer starts again */
 	bool implied;		/* an implied NAK was answered by going back; until una moves */
@@ -327,6 +330,12 @@ void rc_req_run(struct nm_qp *qp);
 void rc_req_fail(struct nm_qp *qp, uint32_t seq, uint8_t cause);
 /* Send position := oldest unacknowledged PSN. */
 void rc_req_seek(struct nm_qp *qp);
+
+/* ---- rc_wait.c ---- */
+
+/* 0: the CQE is there; -EAGAIN: the QP is on the CQ's list; -EPERM: no such CQ. */
+int rc_wait(struct nm_qp *qp, uint32_t cqn, uint32_t index);
+void rc_wait_end(struct nm_qp *qp);
 
 /* ---- rc_cpl.c ---- */
 

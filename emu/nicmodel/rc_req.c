@@ -273,17 +273,25 @@ static int send_atomic(struct nm_qp *qp, struct rc_swqe *w)
 	return rc;
 }
 
-/* A WQE that sends nothing: NOP, DUMP. Done once everything before it is. */
+/* A WQE that sends nothing: NOP, DUMP, WAIT. Done once everything before it is. */
 static int pass_silent(struct nm_qp *qp, struct rc_swqe *w)
 {
 	struct rc_req *req = &qp->rc->req;
-	uint8_t cause;
+	uint8_t cause = RC_CAUSE_WQE;
+	int rc = 0;
 
-	if (w->kind == NM_WR_DUMP && !rc_check_sges(qp, &req->wr, NM_ACC_LR, &cause)) {
-		rc_req_fail(qp, req->cur, cause);
-		return -EPERM;
+	if (w->kind == NM_WR_DUMP && !rc_check_sges(qp, &req->wr, NM_ACC_LR, &cause))
+		rc = -EPERM;
+	if (w->kind == NM_WR_WAIT) {
+		rc = rc_wait(qp, req->wr.wait_cqn, req->wr.wait_index);
+		if (rc == -EPERM)
+			nm_diagnose(qp->obj.nic, qp->obj.number,
+				    "WQE %u: WAIT names CQ 0x%06x, which does not exist",
+				    w->wqe_idx, req->wr.wait_cqn);
 	}
-	return 0;
+	if (rc == -EPERM)
+		rc_req_fail(qp, req->cur, cause);
+	return rc;
 }
 
 static int send_packet(struct nm_qp *qp, struct rc_swqe *w)

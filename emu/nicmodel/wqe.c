@@ -19,6 +19,7 @@ static const struct wqe_format {
 	const char *name;
 } formats[] = {
 	{PRM_WQE_NOP, NM_WR_NOP, 1, false, false, "NOP"},
+	{PRM_WQE_WAIT, NM_WR_WAIT, 2, false, false, "WAIT"},
 	{PRM_WQE_DUMP, NM_WR_DUMP, 1, false, false, "DUMP"},
 	{PRM_WQE_RDMA_WRITE, NM_WR_WRITE, 2, false, true, "RDMA WRITE"},
 	{PRM_WQE_RDMA_WRITE_IMM, NM_WR_WRITE, 2, true, true, "RDMA WRITE with immediate"},
@@ -144,6 +145,22 @@ static void decode_ctrl(const uint8_t *ctrl, uint16_t wqe_idx, struct nm_wr *wr)
 		wr->ds == 0 ? 1 : (uint8_t)((wr->ds + NM_WQEBB_OCTOWORDS - 1) / NM_WQEBB_OCTOWORDS);
 }
 
+/* Only the form that waits for a CQ (operation modifier 0) is modelled. */
+static uint8_t decode_wait(const struct nm_sq_ring *ring, struct nm_wr *wr, char *why)
+{
+	const uint8_t *seg = nm_wqe_octoword(ring, wr->wqe_idx, 1);
+
+	if (wr->opmod != 0) {
+		snprintf(why, NM_WHY_MAX,
+			 "WQE %u: WAIT with operation modifier %u, expected 0 (a CQ)", wr->wqe_idx,
+			 wr->opmod);
+		return PRM_SYND_LOCAL_QP_OP;
+	}
+	wr->wait_index = prm_load32(seg + 8) & 0xffffff;
+	wr->wait_cqn = prm_load32(seg + 12) & 0xffffff;
+	return 0;
+}
+
 uint8_t nm_wqe_decode(const struct nm_sq_ring *ring, uint16_t wqe_idx, struct nm_wr *wr, char *why)
 {
 	const struct wqe_format *format;
@@ -167,6 +184,8 @@ uint8_t nm_wqe_decode(const struct nm_sq_ring *ring, uint16_t wqe_idx, struct nm
 			 wr->ds, format->name, format->fixed);
 		return PRM_SYND_LOCAL_QP_OP;
 	}
+	if (wr->kind == NM_WR_WAIT)
+		return decode_wait(ring, wr, why);
 	if (format->fixed >= 2) {
 		seg = nm_wqe_octoword(ring, wqe_idx, 1);
 		wr->raddr = prm_load64(seg);

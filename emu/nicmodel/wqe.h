@@ -30,6 +30,7 @@ enum nm_wr_kind {
 	NM_WR_UNKNOWN,
 	NM_WR_NOP,
 	NM_WR_DUMP,
+	NM_WR_WAIT,
 	NM_WR_SEND,
 	NM_WR_WRITE,
 	NM_WR_READ,
@@ -60,7 +61,8 @@ struct nm_wr {
 	uint64_t raddr;
 	uint32_t rkey;
 	uint64_t swap_add, compare;
-	uint64_t len; /* bytes of payload */
+	uint32_t wait_index, wait_cqn; /* WAIT: for the CQE of this producer index */
+	uint64_t len;		       /* bytes of payload */
 };
 
 struct nm_sge {
