@@ -255,7 +255,7 @@ static void take_response(struct nm_qp *qp, struct nm_packet *pkt, const struct 
 	response_done(qp, w);
 }
 
-void rc_ack_receive(struct nm_qp *qp, struct nm_packet *pkt, const struct roce_bth *bth)
+static void take_packet(struct nm_qp *qp, struct nm_packet *pkt, const struct roce_bth *bth)
 {
 	struct rc_req *req = &qp->rc->req;
 	const struct roce_op *info = &roce_ops[bth->opcode];
@@ -285,6 +285,13 @@ void rc_ack_receive(struct nm_qp *qp, struct nm_packet *pkt, const struct roce_b
 		return;
 	}
 	take_response(qp, pkt, bth);
+}
+
+void rc_ack_receive(struct nm_qp *qp, struct nm_packet *pkt, const struct roce_bth *bth)
+{
+	take_packet(qp, pkt, bth);
+	/* Now, so that the completion comes before that of a message behind this packet. */
+	rc_complete_good(qp);
 }
 
 void rc_begin_waits(struct nm_qp *qp)
