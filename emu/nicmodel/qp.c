@@ -249,8 +249,9 @@ bool nm_qp_progress(struct nm_qp *qp, uint64_t deadline_ns)
 	}
 	switch (qp->state) {
 	case PRM_QP_RTS:
-		/* Completions in the order in which their packets came, and the ACK of a message before
-		 * what its completion made the program post: ib_send_lat -e relies on both. */
+		/* Completions in the order in which their packets came, and the ACK of a message
+		 * before what its completion made the program post: ib_send_lat -e relies on both.
+		 */
 		rc_reply_run(qp);
 		if (qp->has_sq && qp->state == PRM_QP_RTS)
 			rc_req_run(qp);

@@ -282,7 +282,8 @@ struct nm_rc {
 
 /* From or to mapped memory of a space: 0, -EFAULT. */
 int rc_copy(const struct nm_space *space, void *to, const void *from, uint32_t len);
-/* Is a mapped piece of at most one MTU still there? It spans two pages at most, so its ends tell. */
+/* Is a mapped piece of at most one MTU still there? It spans two pages at most, so its ends tell.
+ */
 bool rc_there(const struct nm_space *space, const void *ptr, uint32_t len);
 /* Payload [off, off+len) of a packet, or of `bytes` if not NULL, to mapped memory: 0, -EFAULT. */
 int rc_copy_payload(const struct nm_space *space, void *to, const struct nm_packet *pkt,
@@ -339,7 +340,10 @@ void rc_wait_end(struct nm_qp *qp);
 
 /* ---- rc_cpl.c ---- */
 
-void rc_complete(struct nm_qp *qp); /* CQEs of the oldest WQEs, in order */
+/* CQEs of the oldest WQEs, in order, up to one that failed. */
+void rc_complete_good(struct nm_qp *qp);
+/* And of that one; then the QP is in ERR. Only from nm_qp_progress(). */
+void rc_complete(struct nm_qp *qp);
 void rc_flush_run(struct nm_qp *qp);
 void rc_push(struct nm_qp *qp, struct nm_cq *cq, const struct nm_cqe *cqe);
 

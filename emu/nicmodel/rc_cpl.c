@@ -99,21 +99,15 @@ static void pop(struct nm_qp *qp, const struct rc_swqe *w)
 		req->cur = req->tail;
 }
 
-void rc_complete(struct nm_qp *qp)
+void rc_complete_good(struct nm_qp *qp)
 {
 	struct rc_req *req = &qp->rc->req;
 
 	while (req->tail != req->head) {
 		struct rc_swqe *w = rc_swqe_at(req, req->tail);
 
-		if (w->landing)
+		if (w->landing || w->syndrome)
 			break;
-		if (w->syndrome) {
-			push_send_error(qp, w, w->cause);
-			pop(qp, w);
-			rc_error_enter(qp);
-			return;
-		}
 		/* What sends nothing is acknowledged as soon as it was passed. */
 		if (req->tail == req->una_seq && w->npsn == 0 &&
 		    (int32_t)(req->cur - req->tail) > 0)
@@ -127,6 +121,20 @@ void rc_complete(struct nm_qp *qp)
 		if (req->cur != req->head || req->next_idx != req->pi)
 			nm_qp_schedule(qp);
 	}
+}
+
+void rc_complete(struct nm_qp *qp)
+{
+	struct rc_req *req = &qp->rc->req;
+	struct rc_swqe *w;
+
+	rc_complete_good(qp);
+	w = rc_swqe_at(req, req->tail);
+	if (req->tail == req->head || w->landing || !w->syndrome)
+		return;
+	push_send_error(qp, w, w->cause);
+	pop(qp, w);
+	rc_error_enter(qp);
 }
 
 static void flush_decoded(struct nm_qp *qp, uint32_t *left)

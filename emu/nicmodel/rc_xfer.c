@@ -9,7 +9,7 @@ int rc_copy(const struct nm_space *space, void *to, const void *from, uint32_t l
 {
 	if (space->ops->copy)
 		return space->ops->copy(to, from, len);
-	memcpy(to, from, len);
+	memmove(to, from, len); /* a program may send itself what overlaps */
 	return 0;
 }
 
