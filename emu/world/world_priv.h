@@ -77,8 +77,8 @@ struct trap_uars {
 };
 
 struct trap {
-	int fd; /* readable when a store has been caught; -1: not available */
-	bool armed;
+	int fd;		    /* readable when a store has been caught; -1: not available */
+	_Atomic bool armed; /* written by the thread */
 	unsigned int nranges;
 	struct trap_uars ranges[TRAP_MAX_RANGES]; /* of the program, registered at the last arm */
 };
