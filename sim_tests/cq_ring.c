@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Completion queues: layout, ownership, order, overrun, collapsed queues, creation. */
 #include <errno.h>
+#include <sys/mman.h>
 
 #include "sim_tests/cmd_rig.h"
 
@@ -278,22 +279,58 @@ RIG_TEST(cq_ring, queued_cqes_of_a_forgotten_qp_never_appear_and_the_others_clos
 		cr_expect_lt(cq->visible, 60);
 }
 
-RIG_TEST(cq_ring, unreachable_memory_kills_the_cq_and_not_the_nic)
+/* A page that is there when the queue is made and gone when it is used. */
+static uint8_t *gone_page(void)
 {
-	struct rig_cq cq = small;
+	uint8_t *page =
+		mmap(NULL, RIG_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	cr_assert_neq(page, MAP_FAILED);
+	return page;
+}
+
+RIG_TEST(cq_ring, a_ring_that_was_unmapped_kills_the_cq_and_not_the_nic)
+{
 	uint32_t eqn = rig_eq(rig, 1u << PRM_EVENT_CQ_ERROR),
-		 uar = rig_alloc(rig, PRM_CMD_ALLOC_UAR), cqn;
+		 uar = rig_alloc(rig, PRM_CMD_ALLOC_UAR);
+	uint8_t *ring = gone_page();
+	struct rig_cq cq = small;
+	uint32_t cqn;
 
 	rig_cq_mailbox(rig, &cq, eqn, uar);
-	if (!rig->copied)
-		return; /* a mapped ring is the program's own to keep */
-	prm_store64(PRM_PTR(create_cq_in, rig->in, pas), 0x1000); /* nothing is there */
+	prm_store64(PRM_PTR(create_cq_in, rig->in, pas), (uintptr_t)ring);
 	cr_assert_eq(rig_command(rig, 0x110 + 8, 0x10), PRM_STATUS_OK, "%s", rig->why);
 	cqn = rig_out_number(rig);
 	push(rig, cqn, 1);
 	rig_settle(rig);
+	munmap(ring, RIG_PAGE);
+	nm_cq_push(rig_cq_of(rig, cqn), &good);
+	rig_settle(rig);
 	cr_expect(rig_cq_of(rig, cqn)->dead);
+	cr_expect_eq(rig->events, 1);
 	cr_expect_eq(rig->event[0].eqe[0x2b], 2, "syndrome: access");
+	rig_alloc(rig, PRM_CMD_ALLOC_PD);
+}
+
+RIG_TEST(cq_ring, a_record_that_was_unmapped_kills_a_cq_that_needs_it)
+{
+	uint32_t eqn = rig_eq(rig, 1u << PRM_EVENT_CQ_ERROR),
+		 uar = rig_alloc(rig, PRM_CMD_ALLOC_UAR);
+	uint8_t *record = gone_page();
+	struct rig_cq cq = small;
+	uint32_t cqn;
+
+	rig_cq_mailbox(rig, &cq, eqn, uar);
+	PRM_SET64(cqc, PRM_PTR(create_cq_in, rig->in, cq_context), dbr_addr, (uintptr_t)record);
+	cr_assert_eq(rig_command(rig, 0x130, 0x10), PRM_STATUS_OK, "%s", rig->why);
+	cqn = rig_out_number(rig);
+	munmap(record, RIG_PAGE);
+	nm_cq_check_arm(rig_cq_of(rig, cqn));
+	rig_settle(rig);
+	for (uint16_t n = 0; n < 5; n++)
+		nm_cq_push(rig_cq_of(rig, cqn), &good);
+	rig_settle(rig);
+	cr_expect(rig_cq_of(rig, cqn)->dead);
 	rig_alloc(rig, PRM_CMD_ALLOC_PD);
 }
 

@@ -237,7 +237,11 @@ static int cq_write_now(struct nm_cq *cq, const struct nm_ring_entry *e)
 	}
 	slot = nm_mem_ptr(&cq->mem, e->off, PRM_CQE_SIZE);
 	assert(slot);
-	nm_ring_store(slot, e->bytes);
+	rc = nm_ring_store(cq->mem.space, slot, e->bytes);
+	if (rc) {
+		cq_die(cq, NM_CQ_ACCESS);
+		return rc;
+	}
 	cq->producer = (cq->producer + 1) & NM_INDEX_MASK;
 	cq_appeared(cq, e->solicited);
 	return 0;
@@ -427,9 +431,10 @@ int nm_cq_start(struct nm_cq *cq)
 	}
 	cq->arm_state = cq->always_armed ? PRM_CQ_ST_ALWAYS_ARMED : 0;
 	cq->arm_seen = NM_CQ_ARM_SENTINEL;
-	if (cq->dbr.flat)
-		(void)nm_dbr_read(cq->obj.nic, &cq->dbr, 1,
-				  &cq->arm_seen); /* mapped: cannot fail */
+	if (cq->dbr.flat) {
+		/* A record that is not there fails when it is needed. */
+		(void)nm_dbr_read(cq->obj.nic, &cq->dbr, 1, &cq->arm_seen);
+	}
 	return 0;
 }
 

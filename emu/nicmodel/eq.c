@@ -50,8 +50,10 @@ static void eq_put(struct nm_eq *eq, struct nm_ring_entry *e)
 	e->bytes[PRM_EQE_OWNER] = (uint8_t)((eq->producer >> eq->log_size) & 1);
 	eq->producer = (eq->producer + 1) & NM_EQ_INDEX_MASK;
 	slot = eq->writer ? NULL : nm_mem_ptr(&eq->mem, e->off, PRM_EQE_SIZE);
-	if (slot) {
-		nm_ring_store(slot, e->bytes);
+	if (slot && nm_ring_store(eq->mem.space, slot, e->bytes)) {
+		nm_diagnose(eq->obj.nic, 0, "EQ %u: its ring is unreachable: event 0x%02x is lost",
+			    eq->obj.number, e->bytes[PRM_EQE_TYPE]);
+	} else if (slot) {
 		eq_tell(eq, e->bytes);
 	} else if (!eq->writer || nm_ring_append(eq->writer, e)) {
 		nm_diagnose(eq->obj.nic, 0, "EQ %u: no memory: event 0x%02x is lost",

@@ -221,6 +221,22 @@ static int dbr_transfer(struct nm_nic *nic, struct nm_dbr *dbr, uint8_t bit)
 	return rc;
 }
 
+/* Acquire: the WQEs or CQ slots that the record speaks of are read after it. */
+static int dbr_load(const struct nm_dbr *dbr, unsigned int word, uint32_t *value)
+{
+	uint32_t be;
+
+	if (!dbr->space->ops->copy) {
+		*value = be32toh(__atomic_load_n(&dbr->flat[word], __ATOMIC_ACQUIRE));
+		return 0;
+	}
+	if (dbr->space->ops->copy(&be, (const uint32_t *)dbr->flat + word, sizeof(be)))
+		return -EFAULT;
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	*value = be32toh(be);
+	return 0;
+}
+
 int nm_dbr_read(struct nm_nic *nic, struct nm_dbr *dbr, unsigned int word, uint32_t *value)
 {
 	uint8_t bit = (uint8_t)(1u << word);
@@ -229,11 +245,8 @@ int nm_dbr_read(struct nm_nic *nic, struct nm_dbr *dbr, unsigned int word, uint3
 	assert(word < 2);
 	if (!dbr->space)
 		return -EFAULT;
-	if (dbr->flat) {
-		/* Acquire: the WQEs or CQ slots that the record speaks of are read after it. */
-		*value = be32toh(__atomic_load_n(&dbr->flat[word], __ATOMIC_ACQUIRE));
-		return 0;
-	}
+	if (dbr->flat)
+		return dbr_load(dbr, word, value);
 	if (!(dbr->ready & bit))
 		rc = dbr_transfer(nic, dbr, bit);
 	if (rc)

@@ -75,8 +75,8 @@ struct nm_space_ops {
 	 */
 	void *(*map)(struct nm_space *space, uint64_t addr, uint64_t len, bool write);
 	/*
-	 * memcpy() from or to what map() returned: 0, or -EFAULT if that memory has gone since. NULL:
-	 * it cannot go, memcpy() does.
+	 * memmove() from or to what map() returned: 0, or -EFAULT if that memory has gone since.
+	 * NULL: it cannot go, memmove() does.
 	 */
 	int (*copy)(void *to, const void *from, size_t len);
 	/* 0 done; -EINPROGRESS: poll for it; -EFAULT: no such memory, some of it may have moved. */

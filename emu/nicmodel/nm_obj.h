@@ -123,7 +123,7 @@ struct nm_dbr {
 int nm_dbr_init(struct nm_dbr *dbr, struct nm_space *space,
 		uint64_t addr); /* 0, -EINVAL (alignment), -EFAULT */
 /*
- * Word 0 or 1 in host order. Mapped: read now, returns 0. Copy-only: starts a read and returns
+ * Word 0 or 1 in host order. Mapped: read now, 0 or -EFAULT. Copy-only: starts a read and returns
  * -EINPROGRESS until one that began after the first call has come in (call again), -EFAULT when the
  * record is gone.
  */
@@ -281,7 +281,7 @@ struct nm_cq {
 	bool any_se;
 	struct nm_ring_writer *writer; /* copy-only ring; NULL when mapped */
 	struct nm_cq *busy_next;
-	bool busy;		/* on nic->busy_cqs */
+	bool busy;	       /* on nic->busy_cqs */
 	struct nm_qp *waiters; /* rc_wait.c: QPs whose WAIT names this CQ */
 	uint8_t cqc[PRM_cqc_SIZE];
 };

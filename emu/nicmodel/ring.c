@@ -57,15 +57,20 @@ int nm_ring_append(struct nm_ring_writer *w, const struct nm_ring_entry *entry)
 	return 0;
 }
 
-void nm_ring_store(uint8_t *slot, const uint8_t *bytes)
+int nm_ring_store(const struct nm_space *space, uint8_t *slot, const uint8_t *bytes)
 {
 	uint32_t last;
 
-	memcpy(slot, bytes, NM_ENTRY - NM_ENTRY_TAIL);
+	if (!space->ops->copy)
+		memcpy(slot, bytes, NM_ENTRY - NM_ENTRY_TAIL);
+	else if (space->ops->copy(slot, bytes, NM_ENTRY - NM_ENTRY_TAIL))
+		return -EFAULT;
 	memcpy(&last, bytes + NM_ENTRY - NM_ENTRY_TAIL, sizeof(last));
-	/* Release: who sees the owner bit sees the body and the payload that was written before. */
+	/* Same page as the body, which is there. Release: who sees the owner bit sees the body and
+	 * the payload that was written before. */
 	__atomic_store_n((uint32_t *)(void *)(slot + NM_ENTRY - NM_ENTRY_TAIL), last,
 			 __ATOMIC_RELEASE);
+	return 0;
 }
 
 static int ring_start(struct nm_nic *nic, struct nm_ring_writer *w, const struct nm_mem *mem,
@@ -103,7 +108,8 @@ int nm_ring_write(struct nm_nic *nic, struct nm_ring_writer *w, const struct nm_
 
 		if (!slot)
 			break;
-		nm_ring_store(slot, w->head->bytes);
+		if (nm_ring_store(mem->space, slot, w->head->bytes))
+			return -EFAULT;
 		done(ctx, w->head);
 		ring_pop(w);
 		moved++;

@@ -11,9 +11,9 @@ struct nm_ring_writer *nm_ring_create(void); /* NULL: no memory */
 void nm_ring_destroy(struct nm_ring_writer *w, struct nm_space *space);
 int nm_ring_append(struct nm_ring_writer *w,
 		   const struct nm_ring_entry *entry); /* copies; 0, -ENOMEM */
-/* Body first, then the last dword with one store. `slot` is 64-byte memory, 4-byte aligned at
- * least. */
-void nm_ring_store(uint8_t *slot, const uint8_t *bytes);
+/* Body first, then the last dword with one store. `slot`: 64 bytes that `space` mapped. 0; -EFAULT:
+ * gone since. */
+int nm_ring_store(const struct nm_space *space, uint8_t *slot, const uint8_t *bytes);
 
 /* Told of each entry after it became visible, in order. */
 typedef void (*nm_ring_done_fn)(void *ctx, const struct nm_ring_entry *entry);

@@ -163,7 +163,7 @@ static void copy_fn(void *arg)
 {
 	const struct copy_args *a = arg;
 
-	memcpy(a->dst, a->src, a->len);
+	memmove(a->dst, a->src, a->len); /* a program may send itself what overlaps */
 }
 
 int space_guarded_copy(void *dst, const void *src, size_t len)

@@ -37,7 +37,7 @@ struct nm_space *space_host(void);
  * the handler that was there before.
  */
 int space_guarded(void (*fn)(void *arg), void *arg);
-/* memcpy() under the guard. 0 or -EFAULT (some of it may have been copied). */
+/* memmove() under the guard. 0 or -EFAULT (some of it may have been copied). */
 int space_guarded_copy(void *dst, const void *src, size_t len);
 
 /*
