@@ -7,10 +7,13 @@
 #include <errno.h>
 #include <infiniband/mlx5dv.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "prm/prm.h"
 
@@ -258,21 +261,66 @@ static void wrong_names(struct rig *r)
 	       "a CQ's handle is no QP");
 }
 
-/* One NOP through the ring: the record, then the register, and a CQE in the other umem page. */
-static void post_nop(struct rig *r)
+/* One NOP through the ring, at WQE index i: the record, then the register, and a CQE in the CQ's
+ * page. */
+static void post_nop(struct rig *r, uint16_t i)
 {
-	uint8_t *wqe = r->mem + PAGE, *dbr = r->mem + 2 * PAGE;
-	volatile uint8_t *cqe = r->mem;
+	uint8_t *wqe = r->mem + PAGE + i * PRM_WQEBB_SIZE, *dbr = r->mem + 2 * PAGE;
+	volatile uint8_t *cqe = r->mem + i * PRM_CQE_SIZE;
 
-	prm_store32(wqe, PRM_WQE_NOP);
+	prm_store32(wqe, (uint32_t)i << 8 | PRM_WQE_NOP);
 	prm_store32(wqe + 4, r->qpn << 8 | 1);
 	prm_store32(wqe + 8, 8); /* a CQE is wanted */
-	prm_store32(dbr + 4, 1);
+	prm_store32(dbr + 4, i + 1u);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	*(volatile uint64_t *)r->uar->reg_addr = *(uint64_t *)wqe;
-	for (int i = 0; i < 10000000 && cqe[63] >> 4 == 0xf; i++)
-		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	for (int n = 0; n < 30000 && cqe[63] >> 4 == 0xf; n++)
+		usleep(1000);
 	expect(cqe[63] >> 4 == PRM_CQE_REQ, "the NOP completes");
+}
+
+/* Events of a DevX object: through the channel with a cookie, and through an eventfd. */
+static void watch_cq(struct rig *r)
+{
+	struct {
+		struct mlx5dv_devx_async_event_hdr hdr;
+		uint8_t eqe[PRM_EQE_SIZE];
+	} event;
+	struct mlx5dv_devx_event_channel *channel = mlx5dv_devx_create_event_channel(r->ctx, 0);
+	uint16_t completion = PRM_EVENT_COMP;
+	uint8_t *dbr = r->mem + 2 * PAGE + 64;
+	int fd = eventfd(0, EFD_NONBLOCK);
+	struct pollfd p = {.events = POLLIN};
+	uint64_t count = 0, arm;
+
+	if (!expect(channel != NULL, "mlx5dv_devx_create_event_channel"))
+		return;
+	expect(!mlx5dv_devx_subscribe_devx_event(channel, r->cq, sizeof(completion), &completion,
+						 0xc00c1e),
+	       "subscribe to the CQ's completions");
+	expect(!mlx5dv_devx_subscribe_devx_event_fd(channel, fd, r->cq, PRM_EVENT_COMP),
+	       "and with an eventfd");
+	/* Arm for the CQE after the first. */
+	prm_store32(dbr + 4, 1u << 28 | 1);
+	prm_store32(&arm, 1u << 28 | 1);
+	prm_store32((uint8_t *)&arm + 4, r->cqn);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	*(volatile uint64_t *)((uint8_t *)r->uar->base_addr + PRM_UAR_CQ_ARM) = arm;
+	post_nop(r, 1);
+	p.fd = channel->fd;
+	if (expect(poll(&p, 1, 30000) == 1, "the channel has an event")) {
+		ssize_t n = mlx5dv_devx_get_event(channel, &event.hdr, sizeof(event));
+
+		expect(n == sizeof(event), "with an EQE");
+		expect(event.hdr.cookie == 0xc00c1e, "and the cookie");
+		expect(PRM_GET(eqe, event.eqe, number) == r->cqn, "about this CQ");
+	}
+	p.fd = fd;
+	expect(poll(&p, 1, 30000) == 1 && read(fd, &count, sizeof(count)) == sizeof(count) &&
+		       count == 1,
+	       "the eventfd counts one");
+	close(fd);
+	mlx5dv_devx_destroy_event_channel(channel);
 }
 
 /* What uses an object keeps it alive; then all goes in order. */
@@ -306,7 +354,8 @@ int main(void)
 		return 1;
 	connect_qp(&r);
 	wrong_names(&r);
-	post_nop(&r);
+	post_nop(&r, 0);
+	watch_cq(&r);
 	destroy(&r);
 	if (!failures)
 		printf("ok\n");

@@ -14,7 +14,7 @@
 
 #include "emu/uverbs/uv.h"
 
-enum { CMD_UMEM_LEN_MAX_LOG = 47 };
+enum { UMEM_LEN_MAX_LOG = 47 }; /* the address space of a program */
 
 /* What objects are for the doors below: the object, its create and destroy, and the commands that
  * name one. */
@@ -260,56 +260,66 @@ int uv_devx_obj_release(struct uv_ctx *ctx, struct uv_obj *obj)
 
 /* ---- umems ---- */
 
-int uv_devx_umem_reg(struct uv_req *req)
+static int create_umem(struct uv_ctx *ctx, struct uv_obj *umem, uint64_t addr, uint64_t len,
+		       uint64_t access)
 {
-	const uint64_t addr = uv_in_u64(req, MLX5_IB_ATTR_DEVX_UMEM_REG_ADDR, 0);
-	const uint64_t len = uv_in_u64(req, MLX5_IB_ATTR_DEVX_UMEM_REG_LEN, 0);
-	const uint64_t access = uv_in_u64(req, MLX5_IB_ATTR_DEVX_UMEM_REG_ACCESS, 0);
-	const uint64_t known = IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE |
-			       IB_UVERBS_ACCESS_REMOTE_READ;
+	const struct uv_pages pages = uv_pages_of(addr, len, addr, UV_ANY_OFFSET);
+	const size_t in_len = PRM_create_umem_in_SIZE + 8 * pages.count;
+	uint8_t *in = calloc(1, in_len), *u, *mtt;
 	uint8_t out[PRM_obj_out_SIZE] = {0};
-	struct uv_pages pages;
-	struct uv_obj *umem;
-	uint8_t *in, *u;
 	int ret;
+
+	if (!in)
+		return -ENOMEM;
+	PRM_SET(cmd_in, in, opcode, PRM_CMD_CREATE_UMEM);
+	PRM_SET(cmd_in, in, uid, ctx->uid);
+	u = PRM_PTR(create_umem_in, in, umem);
+	PRM_SET(umem, u, log_page_size, pages.shift - 12u);
+	PRM_SET(umem, u, page_offset, (uint32_t)pages.offset);
+	PRM_SET64(umem, u, num_of_mtt, pages.count);
+	mtt = PRM_PTR(create_umem_in, in, mtt);
+	uv_pages_fill(&pages, mtt);
+	/* Present bits of an MTT entry: read, and write if asked (PRM, MTT). */
+	for (uint64_t i = 0; i < pages.count; i++)
+		mtt[8 * i + 7] |= access & IB_UVERBS_ACCESS_LOCAL_WRITE ? 3 : 1;
+	ret = uv_command(ctx->uid, "CREATE_UMEM", in, in_len, out, sizeof(out));
+	free(in);
+	umem->num = PRM_GET(obj_out, out, number);
+	return ret;
+}
+
+static int check_umem(uint64_t addr, uint64_t len, uint64_t access)
+{
+	const uint64_t writes = IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE;
+	const uint64_t known = writes | IB_UVERBS_ACCESS_REMOTE_READ;
 
 	if (access & ~known)
 		return uv_refuse(EINVAL,
 				 "DEVX_UMEM_REG: access 0x%" PRIx64 ", unknown bits 0x%" PRIx64,
 				 access, access & ~known);
-	if (!len || len >> CMD_UMEM_LEN_MAX_LOG)
+	if (!len || len >> UMEM_LEN_MAX_LOG)
 		return uv_refuse(EINVAL, "DEVX_UMEM_REG: length 0x%" PRIx64, len);
-	ret = uv_range_check(addr, len, (access & ~(uint64_t)IB_UVERBS_ACCESS_REMOTE_READ) != 0);
+	return uv_range_check(addr, len, (access & writes) != 0);
+}
+
+int uv_devx_umem_reg(struct uv_req *req)
+{
+	const uint64_t addr = uv_in_u64(req, MLX5_IB_ATTR_DEVX_UMEM_REG_ADDR, 0);
+	const uint64_t len = uv_in_u64(req, MLX5_IB_ATTR_DEVX_UMEM_REG_LEN, 0);
+	const uint64_t access = uv_in_u64(req, MLX5_IB_ATTR_DEVX_UMEM_REG_ACCESS, 0);
+	struct uv_obj *umem;
+	int ret = check_umem(addr, len, access);
+
 	if (ret)
 		return ret;
-	pages = uv_pages_of(addr, len, addr, 64);
 	umem = uv_obj_new(req->ctx, UV_DEVX_UMEM, sizeof(*umem), NULL, 0);
-	in = calloc(1, PRM_create_umem_in_SIZE + 8 * pages.count);
-	if (!umem || !in) {
-		if (umem)
-			uv_obj_free(req->ctx, umem);
-		free(in);
+	if (!umem)
 		return -ENOMEM;
-	}
-	PRM_SET(cmd_in, in, opcode, PRM_CMD_CREATE_UMEM);
-	PRM_SET(cmd_in, in, uid, req->ctx->uid);
-	u = PRM_PTR(create_umem_in, in, umem);
-	PRM_SET(umem, u, log_page_size, pages.shift - 12u);
-	PRM_SET(umem, u, page_offset, (uint32_t)pages.offset);
-	PRM_SET64(umem, u, num_of_mtt, pages.count);
-	uv_pages_fill(&pages, PRM_PTR(create_umem_in, in, mtt));
-	/* Both present bits: read, and write if asked (PRM, MTT entry). */
-	for (uint64_t i = 0; i < pages.count; i++)
-		PRM_PTR(create_umem_in, in, mtt)
-	[8 * i + 7] |= access & IB_UVERBS_ACCESS_LOCAL_WRITE ? 3 : 1;
-	ret = uv_command(req->ctx->uid, "CREATE_UMEM", in,
-			 PRM_create_umem_in_SIZE + 8 * pages.count, out, sizeof(out));
-	free(in);
+	ret = create_umem(req->ctx, umem, addr, len, access);
 	if (ret) {
 		uv_obj_free(req->ctx, umem);
 		return ret;
 	}
-	umem->num = PRM_GET(obj_out, out, number);
 	ret = uv_out(req, MLX5_IB_ATTR_DEVX_UMEM_REG_OUT_ID, &umem->num, sizeof(umem->num));
 	if (!ret)
 		ret = uv_set_handle(req, MLX5_IB_ATTR_DEVX_UMEM_REG_HANDLE, umem->handle);

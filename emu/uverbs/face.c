@@ -184,7 +184,7 @@ static int create_eq(uint32_t intr, uint64_t mask, uint32_t *eqn)
 		return -errno;
 	for (size_t i = 0; i < EQ_BYTES; i += PRM_EQE_SIZE)
 		ring[i + PRM_EQE_SIZE - 1] = 1; /* owner: software, before the first lap */
-	pages = uv_pages_of((uintptr_t)ring, EQ_BYTES, (uintptr_t)ring, 6);
+	pages = uv_pages_of((uintptr_t)ring, EQ_BYTES, (uintptr_t)ring, UV_RING_OFFSET);
 	PRM_SET(cmd_in, in, opcode, PRM_CMD_CREATE_EQ);
 	PRM_SET(eqc, eqc, oi, 1);
 	PRM_SET(eqc, eqc, st, PRM_CQ_ST_ALWAYS_ARMED);

@@ -100,7 +100,7 @@ int uv_range_check(uint64_t addr, uint64_t len, bool write)
 	return ret < 0 ? ret : 0;
 }
 
-struct uv_pages uv_pages_of(uint64_t addr, uint64_t len, uint64_t same, unsigned int granule_shift)
+struct uv_pages uv_pages_of(uint64_t addr, uint64_t len, uint64_t same, unsigned int offset_bits)
 {
 	struct uv_pages best = {0};
 
@@ -114,8 +114,8 @@ struct uv_pages uv_pages_of(uint64_t addr, uint64_t len, uint64_t same, unsigned
 		if (shift > PAGE_SHIFT) {
 			if (((addr ^ same) & mask) || !p.first)
 				break;
-			if (granule_shift < shift &&
-			    (offset & ((UINT64_C(1) << (shift - granule_shift)) - 1)))
+			if (offset_bits < shift &&
+			    (offset & ((UINT64_C(1) << (shift - offset_bits)) - 1)))
 				break;
 		}
 		best = p;

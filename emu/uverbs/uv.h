@@ -81,11 +81,13 @@ struct uv_pages {
 	uint64_t count;
 };
 /*
- * The shortest list for [addr, addr+len), len > 0. `granule_shift`: the offset must be a multiple
- * of page size >> granule_shift (6 for rings, whose offset has that many bits; 64: any). `same`
- * must be congruent with addr modulo the page size (an mkey's iova; addr itself: no condition).
+ * The shortest list for [addr, addr+len), len > 0. The offset will be a multiple of (page size >>
+ * offset_bits): contexts of rings have 6 bits for it. `same` is congruent with addr modulo the page
+ * size: an mkey's iova; addr itself sets no condition. The caller has checked that addr suits pages
+ * of 4 KiB.
  */
-struct uv_pages uv_pages_of(uint64_t addr, uint64_t len, uint64_t same, unsigned int granule_shift);
+enum { UV_RING_OFFSET = 6, UV_ANY_OFFSET = 64 };
+struct uv_pages uv_pages_of(uint64_t addr, uint64_t len, uint64_t same, unsigned int offset_bits);
 void uv_pages_fill(const struct uv_pages *pages, void *pas);
 
 /* ---- objects and handles (context.c) ---- */

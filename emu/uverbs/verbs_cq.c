@@ -111,7 +111,8 @@ static void fill_cqc(const struct cq_request *r, const struct uv_pages *pages, u
 static int create_in_nic(struct uv_ctx *ctx, struct uv_cq *cq, const struct cq_request *r)
 {
 	const uint64_t bytes = (uint64_t)r->entries * r->drv.cqe_size;
-	const struct uv_pages pages = uv_pages_of(r->drv.buf_addr, bytes, r->drv.buf_addr, 6);
+	const struct uv_pages pages =
+		uv_pages_of(r->drv.buf_addr, bytes, r->drv.buf_addr, UV_RING_OFFSET);
 	const size_t len = PRM_create_cq_in_SIZE + 8 * pages.count;
 	uint8_t out[PRM_obj_out_SIZE] = {0};
 	uint8_t *in;

@@ -129,7 +129,7 @@ static void fill_mkc(const struct uv_mr *mr, const struct uv_pages *pages, uint3
 /* CREATE_MKEY for what *mr says; sets num and key. */
 static int create_mkey(struct uv_ctx *ctx, struct uv_mr *mr, uint32_t pdn)
 {
-	const struct uv_pages pages = uv_pages_of(mr->start, mr->length, mr->iova, 64);
+	const struct uv_pages pages = uv_pages_of(mr->start, mr->length, mr->iova, UV_ANY_OFFSET);
 	size_t len = PRM_create_mkey_in_SIZE + ((8 * pages.count + 15) & ~UINT64_C(15));
 	uint8_t out[PRM_create_mkey_out_SIZE] = {0};
 	uint8_t *in;

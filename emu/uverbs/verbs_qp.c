@@ -160,7 +160,8 @@ static int create_in_nic(struct uv_ctx *ctx, struct uv_qp *qp, const struct qp_r
 	int ret;
 
 	if (r->rq_bytes + r->sq_bytes)
-		pages = uv_pages_of(r->drv.buf_addr, r->rq_bytes + r->sq_bytes, r->drv.buf_addr, 6);
+		pages = uv_pages_of(r->drv.buf_addr, r->rq_bytes + r->sq_bytes, r->drv.buf_addr,
+				    UV_RING_OFFSET);
 	len = PRM_create_qp_in_SIZE + 8 * pages.count;
 	in = calloc(1, len);
 	if (!in)
