@@ -5,7 +5,7 @@
  */
 #include "gdakit_kernel.h"
 #include "gdakit_layout_check.h"
-#include "doca_gpunetio_dev_verbs_onesided.cuh"
+#include "doca_gpunetio_dev_verbs_counter.cuh"
 
 namespace
 {
@@ -113,6 +113,43 @@ __global__ void low_level(args a)
 	*a.out = static_cast<uint64_t>(status) + i;
 }
 
+template <rsm R, nic N>
+__global__ void counters(args a)
+{
+	struct doca_gpu_dev_verbs_qp *qps[2] = {a.qp, a.qp + 1};
+	uint64_t prods[2] = {1, 2};
+
+	doca_gpu_dev_verbs_put_counter<R, N>(a.qp, a.raddr, a.laddr, a.size, a.qp + 1, a.raddr,
+					     a.laddr, 1, a.code_opt);
+	doca_gpu_dev_verbs_p_counter<uint64_t, R, N>(a.qp, a.raddr, 5, a.qp + 1, a.raddr, a.laddr,
+						     1);
+	doca_gpu_dev_verbs_put_signal_counter<ADD, R, N>(a.qp, a.raddr, a.laddr, a.size, a.raddr,
+							 a.laddr, 1, a.qp + 1, a.raddr, a.laddr, 1);
+	doca_gpu_dev_verbs_signal_counter<ADD, R, N>(a.qp, a.raddr, a.laddr, 1, a.qp + 1, a.raddr,
+						     a.laddr, 1);
+	doca_gpu_dev_verbs_get_counter<R, N>(a.qp, a.raddr, a.laddr, a.size, a.qp + 1, a.raddr,
+					     a.laddr, 1);
+	doca_gpu_dev_verbs_submit_multi_qps<2, R>(qps, prods, a.code_opt);
+	doca_gpu_dev_verbs_submit_db_multi_qps<2, R>(qps, prods, a.code_opt);
+	doca_gpu_dev_verbs_submit_db_multi_qps_no_dbr<2, R>(qps, prods, a.code_opt);
+	doca_gpu_dev_verbs_submit_proxy_multi_qps<2, R>(qps, prods);
+}
+
+struct alignas(16) aligned_wqe {
+	struct doca_gpu_dev_verbs_wqe wqe;
+};
+
+template <rsm R, sync_scope S>
+__global__ void blue_flame(args a)
+{
+	GDAKIT_SHARED(aligned_wqe, w);
+
+	doca_gpu_dev_verbs_wqe_prepare_nop(a.qp, &w.wqe, 1,
+					   DOCA_GPUNETIO_IB_MLX5_WQE_CTRL_CQ_UPDATE);
+	doca_gpu_dev_verbs_submit_bf<R, S>(a.qp, 2, &w.wqe, a.code_opt);
+	doca_gpu_dev_verbs_submit_bf_warp<R, S>(a.qp, 2, &w.wqe, a.code_opt);
+}
+
 __global__ void builders(args a)
 {
 	constexpr auto F = DOCA_GPUNETIO_IB_MLX5_WQE_CTRL_CQ_UPDATE;
@@ -184,12 +221,12 @@ extern "C" int gdakit_check_nvcc(gdakit_stream s, const void *arg)
 	int error = 0;
 
 	error |= GDAKIT_LAUNCH((operations<EXCLUSIVE, AUTO, THREAD>), 1, 1, 0, s, a);
-	error |= GDAKIT_LAUNCH((operations<CTA, AUTO, THREAD>), 1, 1, 0, s, a);
 	error |= GDAKIT_LAUNCH((operations<GPU, AUTO, THREAD>), 1, 1, 0, s, a);
-	error |= GDAKIT_LAUNCH((operations<EXCLUSIVE, AUTO, WARP>), 1, 32, 0, s, a);
 	error |= GDAKIT_LAUNCH((operations<CTA, AUTO, WARP>), 1, 32, 0, s, a);
 	error |= GDAKIT_LAUNCH((operations<GPU, AUTO, WARP>), 1, 32, 0, s, a);
 	error |= GDAKIT_LAUNCH((named_scopes<GPU, AUTO>), 1, 32, 0, s, a);
+	error |= GDAKIT_LAUNCH((counters<GPU, AUTO>), 1, 1, 0, s, a);
+	error |= GDAKIT_LAUNCH((blue_flame<GPU, S_GPU>), 1, 32, 0, s, a);
 	error |= GDAKIT_LAUNCH((low_level<EXCLUSIVE, S_SYS>), 1, 1, 0, s, a);
 	error |= GDAKIT_LAUNCH((low_level<CTA, S_CTA>), 1, 1, 0, s, a);
 	error |= GDAKIT_LAUNCH((low_level<GPU, S_GPU>), 1, 1, 0, s, a);

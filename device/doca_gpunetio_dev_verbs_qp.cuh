@@ -132,6 +132,36 @@ doca_gpu_dev_verbs_ring_db(struct doca_gpu_dev_verbs_qp *qp, uint64_t prod_index
 		db, doca_gpu_dev_verbs_prepare_db(qp, prod_index), code_opt);
 }
 
+#if defined(DOCA_GPUNETIO_VERBS_HAS_TMA_COPY)
+/** Release, then write a WQE from shared memory (16-byte aligned) to the BlueFlame register. */
+template <enum doca_gpu_dev_verbs_sync_scope sync_scope = DOCA_GPUNETIO_VERBS_SYNC_SCOPE_GPU>
+__device__ static __forceinline__ void
+doca_gpu_dev_verbs_ring_bf(struct doca_gpu_dev_verbs_qp *qp, struct doca_gpu_dev_verbs_wqe *wqe_ptr)
+{
+	gdakit_qp_release<sync_scope>(qp);
+	gdakit_bf_copy64(gdakit_ldg(&qp->sq_db), wqe_ptr);
+}
+#endif
+
+/** The same from any memory, by lanes 0 to 7 of a warp that calls it together. */
+template <enum doca_gpu_dev_verbs_sync_scope sync_scope = DOCA_GPUNETIO_VERBS_SYNC_SCOPE_GPU>
+__device__ static __forceinline__ void
+doca_gpu_dev_verbs_ring_bf_warp(struct doca_gpu_dev_verbs_qp *qp,
+				struct doca_gpu_dev_verbs_wqe *wqe_ptr)
+{
+	const uint32_t lane = gdakit_lane_id();
+	uint64_t word;
+
+	if (lane == 0)
+		gdakit_qp_release<sync_scope>(qp);
+	__syncwarp(DOCA_GPUNETIO_VERBS_WARP_FULL_MASK);
+	if (lane < 8) {
+		memcpy(&word, wqe_ptr->inl_data + 8 * lane, sizeof(word));
+		gdakit_bf_st64(gdakit_ldg(&qp->sq_db) + lane, word);
+	}
+	__syncwarp(DOCA_GPUNETIO_VERBS_WARP_FULL_MASK);
+}
+
 /** Publish `prod_idx` to the host's proxy thread, which rings for us. Release before it. */
 template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode>
 __device__ static __forceinline__ void
@@ -202,6 +232,74 @@ doca_gpu_dev_verbs_submit_db_no_dbr(struct doca_gpu_dev_verbs_qp *qp, uint64_t p
 				    uint32_t code_opt = DOCA_GPUNETIO_VERBS_GPU_CODE_OPT_DEFAULT)
 {
 	gdakit_submit_locked<resource_sharing_mode, sync_scope, false>(qp, prod_index, code_opt);
+}
+
+/**
+ * Announce with the last WQE itself written to the BlueFlame register; `smem_wqe` is its copy in
+ * shared memory, and the ring holds it too. The doorbell after it covers earlier WQEs, and a NIC
+ * that took the BlueFlame write as a ring only. Without the copy engine (before sm_90) the doorbell
+ * alone.
+ */
+template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode =
+		  DOCA_GPUNETIO_VERBS_RESOURCE_SHARING_MODE_GPU,
+	  enum doca_gpu_dev_verbs_sync_scope sync_scope = DOCA_GPUNETIO_VERBS_SYNC_SCOPE_GPU>
+__device__ static __forceinline__ void
+doca_gpu_dev_verbs_submit_bf(struct doca_gpu_dev_verbs_qp *qp, uint64_t prod_index,
+			     struct doca_gpu_dev_verbs_wqe *smem_wqe,
+			     uint32_t code_opt = DOCA_GPUNETIO_VERBS_GPU_CODE_OPT_DEFAULT)
+{
+#if defined(DOCA_GPUNETIO_VERBS_HAS_TMA_COPY)
+	constexpr enum doca_gpu_dev_verbs_sync_scope scope = gdakit_ring_scope<sync_scope>;
+
+	if (code_opt & DOCA_GPUNETIO_VERBS_GPU_CODE_OPT_SKIP_DB_RINGING)
+		return;
+	doca_gpu_dev_verbs_lock<resource_sharing_mode>(&qp->sq_lock);
+	if (doca_gpu_dev_verbs_atomic_max<uint64_t, resource_sharing_mode>(
+		    &qp->sq_wqe_pi, prod_index) < prod_index) {
+		doca_gpu_dev_verbs_update_dbr<scope>(qp, static_cast<uint32_t>(prod_index),
+						     code_opt);
+		doca_gpu_dev_verbs_ring_bf<scope>(qp, smem_wqe);
+		doca_gpu_dev_verbs_ring_db<scope>(qp, prod_index, code_opt);
+	}
+	doca_gpu_dev_verbs_unlock<resource_sharing_mode>(&qp->sq_lock);
+#else
+	(void)smem_wqe;
+	doca_gpu_dev_verbs_submit_db<resource_sharing_mode, sync_scope>(qp, prod_index, code_opt);
+#endif
+}
+
+/** The same by a whole warp, from a WQE anywhere; all lanes pass the same arguments. */
+template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode =
+		  DOCA_GPUNETIO_VERBS_RESOURCE_SHARING_MODE_GPU,
+	  enum doca_gpu_dev_verbs_sync_scope sync_scope = DOCA_GPUNETIO_VERBS_SYNC_SCOPE_GPU>
+__device__ static __forceinline__ void
+doca_gpu_dev_verbs_submit_bf_warp(struct doca_gpu_dev_verbs_qp *qp, uint64_t prod_index,
+				  struct doca_gpu_dev_verbs_wqe *wqe,
+				  uint32_t code_opt = DOCA_GPUNETIO_VERBS_GPU_CODE_OPT_DEFAULT)
+{
+	constexpr enum doca_gpu_dev_verbs_sync_scope scope = gdakit_ring_scope<sync_scope>;
+	const uint32_t lane = gdakit_lane_id();
+	unsigned int raised = 0;
+
+	if (code_opt & DOCA_GPUNETIO_VERBS_GPU_CODE_OPT_SKIP_DB_RINGING)
+		return;
+	if (lane == 0) {
+		doca_gpu_dev_verbs_lock<resource_sharing_mode>(&qp->sq_lock);
+		raised = doca_gpu_dev_verbs_atomic_max<uint64_t, resource_sharing_mode>(
+				 &qp->sq_wqe_pi, prod_index) < prod_index;
+		if (raised)
+			doca_gpu_dev_verbs_update_dbr<scope>(qp, static_cast<uint32_t>(prod_index),
+							     code_opt);
+	}
+	raised = __shfl_sync(DOCA_GPUNETIO_VERBS_WARP_FULL_MASK, raised, 0);
+	if (raised)
+		doca_gpu_dev_verbs_ring_bf_warp<scope>(qp, wqe);
+	if (lane == 0) {
+		if (raised)
+			doca_gpu_dev_verbs_ring_db<scope>(qp, prod_index, code_opt);
+		doca_gpu_dev_verbs_unlock<resource_sharing_mode>(&qp->sq_lock);
+	}
+	__syncwarp(DOCA_GPUNETIO_VERBS_WARP_FULL_MASK);
 }
 
 /**

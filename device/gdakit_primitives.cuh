@@ -283,6 +283,29 @@ __device__ static __forceinline__ void gdakit_mmio_st64(uint64_t *p, uint64_t v)
 	asm volatile(GDAKIT_PTX_MMIO " [%0], %1;" ::"l"(p), "l"(v) : "memory");
 }
 
+/* 8 of the 64 bytes of a BlueFlame write: ordinary stores, so that those of a warp go out as one.
+ */
+__device__ static __forceinline__ void gdakit_bf_st64(uint64_t *p, uint64_t v)
+{
+	asm volatile("st.relaxed.sys.global.b64 [%0], %1;" ::"l"(p), "l"(v) : "memory");
+}
+
+#if __CUDA_ARCH__ >= 900
+#define DOCA_GPUNETIO_VERBS_HAS_TMA_COPY 1
+/* All 64 bytes of a WQE in shared memory to a BlueFlame register, as one transaction of the copy
+ * engine. Before it, our own stores to the WQE must be visible to that engine; after it, the engine
+ * must have read the WQE before the caller may change it. */
+__device__ static __forceinline__ void gdakit_bf_copy64(uint64_t *bf, const void *shared_wqe)
+{
+	asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+	asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 64;" ::"l"(bf),
+		     "r"(static_cast<uint32_t>(__cvta_generic_to_shared(shared_wqe)))
+		     : "memory");
+	asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+	asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+}
+#endif
+
 /* 16 bytes of a WQE, 16-byte aligned; streaming, as only the NIC will read them. */
 __device__ static __forceinline__ void gdakit_st_wqe_seg(void *p, uint64_t low, uint64_t high)
 {

@@ -120,6 +120,23 @@ static inline void gdakit_mmio_st64(uint64_t *p, uint64_t v)
 	simt_mmio_store64(p, v);
 }
 
+static inline void gdakit_bf_st64(uint64_t *p, uint64_t v)
+{
+	simt_mmio_store64(p, v);
+}
+
+#define DOCA_GPUNETIO_VERBS_HAS_TMA_COPY 1
+static inline void gdakit_bf_copy64(uint64_t *bf, const void *shared_wqe)
+{
+	/* the word that names QP and index comes last: whoever sees it finds the rest */
+	for (int i = 7; i >= 0; i--) {
+		uint64_t w;
+
+		memcpy(&w, static_cast<const char *>(shared_wqe) + 8 * i, sizeof(w));
+		simt_mmio_store64(bf + i, w);
+	}
+}
+
 static inline void gdakit_st_wqe_seg(void *p, uint64_t low, uint64_t high)
 {
 	uint64_t seg[2] = {low, high};

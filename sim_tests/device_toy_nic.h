@@ -40,8 +40,9 @@ struct toy_nic {
 	uint64_t fail_at = ~0ull; /* first WQE that completes with an error */
 	uint8_t fail_opcode = DOCA_GPUNETIO_IB_MLX5_CQE_REQ_ERR;
 	bool collapsed = false;
-	bool move_data = true; /* false: do not touch the memory that WQEs name */
-	uint32_t budget = 3;   /* WQEs per poll, at most */
+	bool move_data = true;	    /* false: do not touch the memory that WQEs name */
+	uint32_t budget = 3;	    /* WQEs per poll, at most */
+	toy_nic *awaited = nullptr; /* whose CQ a WAIT names */
 	std::vector<uint8_t> opcodes;
 	std::vector<uint32_t> lengths; /* byte counts of the first data segment */
 	std::atomic<int> faults{0};
@@ -176,11 +177,25 @@ struct toy_nic {
 		if (qp.nic_handler == DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY)
 			proxy_step();
 		take_doorbell();
-		for (uint32_t i = 0; i < budget && next < announced; i++, work++) {
+		for (uint32_t i = 0; i < budget && next < announced && !must_wait(); i++, work++) {
 			execute(next);
 			next++;
 		}
 		return work;
+	}
+
+	/* Is the next WQE a WAIT for a CQE that is not there yet? */
+	bool must_wait()
+	{
+		const uint8_t *w = wqe(next);
+
+		if (w[3] != DOCA_GPUNETIO_IB_MLX5_OPCODE_WAIT)
+			return false;
+		expect("CQN of a WAIT", next, be32_at(w + 28), awaited->qp.cq_sq.cq_num);
+		/* CQE numbers are compared in 32 bits, cyclically */
+		uint32_t produced = (uint32_t)(awaited->next + awaited->qp.cq_sq.cqe_rsvd);
+
+		return (int32_t)(produced - 1 - be32_at(w + 24)) < 0;
 	}
 
 	void execute(uint64_t idx)
@@ -213,8 +228,9 @@ struct toy_nic {
 			expect("segments of a NOP", idx, ds, 1);
 			return;
 		}
-		if (opcode == DOCA_GPUNETIO_IB_MLX5_OPCODE_DUMP) {
-			expect("segments of a DUMP", idx, ds, 2);
+		if (opcode == DOCA_GPUNETIO_IB_MLX5_OPCODE_DUMP ||
+		    opcode == DOCA_GPUNETIO_IB_MLX5_OPCODE_WAIT) {
+			expect("segments of a DUMP or WAIT", idx, ds, 2);
 			return;
 		}
 		expect("rkey", idx, be32_at(w + 24), rkey);
