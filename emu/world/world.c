@@ -27,7 +27,7 @@ enum {
 	GIVE_WAY_NS = 1000000,	/* longest single wait for callers to finish */
 	GIVE_WAY_ROUNDS = 8,
 	TRAP_IDLE_NS = 300000000,
-	TRAPPED_SLEEP_NS = 10000000, /* a child of fork() may ring unseen */
+	TRAPPED_SLEEP_NS = 20000000, /* a child of fork() may ring unseen */
 };
 
 static uint64_t clock_ns(void)
