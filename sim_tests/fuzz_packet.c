@@ -45,7 +45,7 @@ static size_t one_packet(struct fuzz_fabric *f, const uint8_t *in, size_t len)
 	memcpy(pkt.hdr, in + 5, n);
 	pkt.hdr_len = (uint8_t)hdr;
 	pkt.hdr[0] = opcode;
-	if (flags & FIX_LENGTH && opcode < ROCE_RC_OPCODES && roce_ops[opcode].flags)
+	if (flags & FIX_LENGTH && roce_ops[opcode].flags)
 		pkt.hdr_len = roce_ops[opcode].hdr_len;
 	if (flags & FIX_ADDRESS) {
 		prm_store32(pkt.hdr + 4, to ? f->b->qpn : f->a->qpn);

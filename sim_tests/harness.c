@@ -497,9 +497,33 @@ static uint32_t put_inline(struct hx_qp *qp, uint32_t ow, const void *data, uint
 	return ow + (4 + len + 15) / 16;
 }
 
+static uint32_t put_masked(struct hx_qp *qp, uint32_t ow, const struct hx_wr *wr)
+{
+	bool cs = wr->opcode == PRM_WQE_ATOMIC_MASKED_CS;
+	uint8_t *seg = octoword(qp, ow++);
+
+	if (wr->opmod == 8) {
+		prm_store32(seg, (uint32_t)wr->swap_add);
+		prm_store32(seg + 4, (uint32_t)(cs ? wr->compare : wr->compare_mask));
+		prm_store32(seg + 8, (uint32_t)wr->swap_mask);
+		prm_store32(seg + 12, (uint32_t)(cs ? wr->compare_mask : 0));
+		return ow;
+	}
+	prm_store64(seg, wr->swap_add);
+	prm_store64(seg + 8, cs ? wr->compare : wr->compare_mask);
+	if (!cs)
+		return ow;
+	seg = octoword(qp, ow++);
+	prm_store64(seg, wr->swap_mask);
+	prm_store64(seg + 8, wr->compare_mask);
+	return ow;
+}
+
 uint16_t hx_post(struct hx_qp *qp, const struct hx_wr *wr)
 {
-	bool atomic = wr->opcode == PRM_WQE_ATOMIC_CS || wr->opcode == PRM_WQE_ATOMIC_FA;
+	bool masked =
+		wr->opcode == PRM_WQE_ATOMIC_MASKED_CS || wr->opcode == PRM_WQE_ATOMIC_MASKED_FA;
+	bool atomic = masked || wr->opcode == PRM_WQE_ATOMIC_CS || wr->opcode == PRM_WQE_ATOMIC_FA;
 	bool rdma = atomic || wr->opcode == PRM_WQE_RDMA_WRITE ||
 		    wr->opcode == PRM_WQE_RDMA_WRITE_IMM || wr->opcode == PRM_WQE_RDMA_READ;
 	uint8_t *ctrl = octoword(qp, 0);
@@ -513,7 +537,9 @@ uint16_t hx_post(struct hx_qp *qp, const struct hx_wr *wr)
 		prm_store32(raddr + 8, wr->rkey);
 		prm_store32(raddr + 12, 0xdeadbeef); /* reserved: anything */
 	}
-	if (atomic) {
+	if (masked) {
+		ow = put_masked(qp, ow, wr);
+	} else if (atomic) {
 		uint8_t *seg = octoword(qp, ow++);
 
 		prm_store64(seg, wr->swap_add);
@@ -533,7 +559,7 @@ uint16_t hx_post(struct hx_qp *qp, const struct hx_wr *wr)
 	cr_assert(ow < 64);
 	if (wr->ds)
 		ow = wr->ds;
-	prm_store32(ctrl, (uint32_t)idx << 8 | wr->opcode);
+	prm_store32(ctrl, (uint32_t)wr->opmod << 24 | (uint32_t)idx << 8 | wr->opcode);
 	prm_store32(ctrl + 4, qp->qpn << 8 | ow);
 	prm_store32(ctrl + 8, 0xa5a5a500u | wr->flags);
 	prm_store32(ctrl + 12, wr->imm);
@@ -609,7 +635,8 @@ bool hx_wait(struct hx_cq *cq, uint8_t cqe[64], uint64_t max_ns)
 
 bool hx_quiet(struct hx *h)
 {
-	/* Longer than the sweep behind a doorbell; shorter, since QPs in ERR look at their RQ now and then. */
+	/* Longer than the sweep behind a doorbell; shorter, since QPs in ERR look at their RQ now
+	 * and then. */
 	return sim_run_idle(h->sim, 60 * SIM_US, 10 * SIM_S);
 }
 

@@ -165,6 +165,8 @@ struct hx_wr {
 	uint32_t rkey;
 	uint64_t swap_add, compare;
 	uint32_t wait_index, wait_cqn;
+	uint64_t swap_mask, compare_mask; /* masked atomics */
+	uint8_t opmod;
 	uint8_t nsge;
 	struct hx_sge sge[60];
 	const void *inline_data; /* an inline segment instead of SGEs */

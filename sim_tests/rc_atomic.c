@@ -126,3 +126,88 @@ HX_TEST(rc_atomic, the_result_needs_eight_bytes)
 	HX_ERR(p.a->scq, PRM_SYND_LOCAL_QP_OP, 0);
 	cr_assert_eq(word(p.bmem), 0);
 }
+
+static uint64_t do_masked(struct hx_pair *p, struct hx_wr *wr)
+{
+	uint16_t idx;
+
+	wr->flags = HX_SIGNALED;
+	wr->raddr = p->bmem;
+	wr->rkey = p->bkey;
+	wr->nsge = 1;
+	wr->sge[0] = (struct hx_sge){p->amem, wr->opmod == 8 ? 4 : 8, p->akey};
+	idx = hx_post(p->a, wr);
+	hx_ring(p->a);
+	HX_OK(p->a->scq, idx);
+	return word(p->amem);
+}
+
+static void set_word(uint8_t *p, uint64_t value)
+{
+	memcpy(p, &value, 8);
+}
+
+HX_TEST(rc_atomic, a_masked_add_stops_its_carries)
+{
+	struct hx_pair p = hx_pair(h, NULL);
+	struct hx_wr wr = {.opcode = PRM_WQE_ATOMIC_MASKED_FA,
+			   .opmod = 9,
+			   .swap_add = 0x0000000100000001,
+			   .compare_mask = 0x8000000080000000};
+
+	set_word(p.bmem, 0x00000005ffffffff);
+	cr_assert_eq(do_masked(&p, &wr), 0x00000005ffffffff);
+	cr_assert_eq(word(p.bmem), 0x0000000600000000);
+	wr.compare_mask = 0;
+	set_word(p.bmem, 0x00000005ffffffff);
+	do_masked(&p, &wr);
+	cr_assert_eq(word(p.bmem), 0x0000000700000000);
+}
+
+HX_TEST(rc_atomic, a_masked_swap_looks_at_some_bits_and_changes_some)
+{
+	struct hx_pair p = hx_pair(h, NULL);
+	struct hx_wr wr = {.opcode = PRM_WQE_ATOMIC_MASKED_CS,
+			   .opmod = 9,
+			   .swap_add = 0x1111111111111111,
+			   .swap_mask = 0x00000000ffff0000,
+			   .compare = 0xaa,
+			   .compare_mask = 0xff};
+
+	set_word(p.bmem, 0x22222222222222ab);
+	cr_assert_eq(do_masked(&p, &wr), 0x22222222222222ab);
+	cr_assert_eq(word(p.bmem), 0x22222222222222ab);
+	set_word(p.bmem, 0x22222222222222aa);
+	cr_assert_eq(do_masked(&p, &wr), 0x22222222222222aa);
+	cr_assert_eq(word(p.bmem), 0x22222222111122aa);
+}
+
+HX_TEST(rc_atomic, four_bytes_leave_the_other_four_alone)
+{
+	struct hx_pair p = hx_pair(h, NULL);
+	struct hx_wr add = {.opcode = PRM_WQE_ATOMIC_MASKED_FA, .opmod = 8, .swap_add = 2};
+	struct hx_wr swap = {.opcode = PRM_WQE_ATOMIC_MASKED_CS,
+			     .opmod = 8,
+			     .swap_add = 7,
+			     .swap_mask = 0xffffffff,
+			     .compare = 1,
+			     .compare_mask = 0xffffffff};
+
+	set_word(p.bmem, 0x33333333ffffffff);
+	set_word(p.amem, 0x4444444444444444);
+	cr_assert_eq(do_masked(&p, &add), 0x44444444ffffffff);
+	cr_assert_eq(word(p.bmem), 0x3333333300000001);
+	cr_assert_eq(do_masked(&p, &swap), 0x4444444400000001);
+	cr_assert_eq(word(p.bmem), 0x3333333300000007);
+}
+
+HX_TEST(rc_atomic, a_lost_answer_of_a_masked_one_is_replayed)
+{
+	struct hx_pair p = hx_pair(h, NULL);
+	struct hx_wr add = {.opcode = PRM_WQE_ATOMIC_MASKED_FA, .opmod = 9, .swap_add = 3};
+
+	hx_drop(h, 1, ROCE_ATOMIC_ACK, 2);
+	cr_assert_eq(do_masked(&p, &add), 0);
+	cr_assert_eq(word(p.bmem), 3);
+	cr_assert_eq(do_masked(&p, &add), 3);
+}

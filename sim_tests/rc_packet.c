@@ -16,7 +16,7 @@ static void forge(struct hx_pair *p, struct forged *f, uint8_t opcode, uint32_t 
 
 	memset(f, 0, sizeof(*f));
 	roce_bth_put(f->pkt.hdr, opcode, false, len, p->b->qpn, true, psn);
-	f->pkt.hdr_len = opcode < ROCE_RC_OPCODES ? roce_ops[opcode].hdr_len : ROCE_BTH_LEN;
+	f->pkt.hdr_len = roce_ops[opcode].hdr_len;
 	f->pkt.payload_len = len;
 	f->pkt.niov = len > 0;
 	f->pkt.payload[0] = (struct iovec){f->payload, len};

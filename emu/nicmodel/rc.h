@@ -182,6 +182,16 @@ struct rc_landing {
 	uint8_t bytes[NM_MTU_MAX];
 };
 
+/* Operands of an atomic; the plain ones are the masked ones with trivial masks. */
+struct rc_atomic {
+	bool add;
+	uint32_t bytes;
+	uint64_t operand; /* what is added or swapped in */
+	uint64_t compare;
+	uint64_t swap_mask;
+	uint64_t compare_mask; /* add: where a carry stops */
+};
+
 /* One request packet that the responder accepted: it is executed at once or queued. */
 struct rc_op {
 	struct rc_op *next;
@@ -194,7 +204,8 @@ struct rc_op {
 	const char *bad; /* refused: what is wrong with its headers; NULL: fine */
 	uint32_t psn, npsn;
 	uint32_t imm, rkey, dma_len;
-	uint64_t va, swap_add, compare;
+	uint64_t va;
+	struct rc_atomic atomic;
 	uint32_t len;		     /* payload bytes */
 	uint32_t done;		     /* of them placed */
 	const struct nm_packet *pkt; /* while it is being received */
@@ -362,6 +373,11 @@ void rc_resp_run(struct nm_qp *qp);
 void rc_resp_drop(struct nm_qp *qp); /* queued operations and transfers */
 /* 0 done, -EINPROGRESS, -ECANCELED: a NAK is due instead. */
 int rc_exec(struct nm_qp *qp, struct rc_op *op);
+/* rc_atomic.c: operands from the header behind va and rkey; execution as rc_exec(). */
+void rc_atomic_parse(struct rc_atomic *a, uint8_t opcode, const uint8_t *hdr);
+int rc_exec_atomic(struct nm_qp *qp, struct rc_op *op);
+/* The next entry for a response; NULL: too many are outstanding, a NAK is due. */
+struct rc_rd *rc_rd_take(struct nm_qp *qp, const struct rc_op *op);
 /* Binds a receive WQE: 0, -EINPROGRESS, -EAGAIN (none posted), -EBADMSG (malformed). */
 int rc_recv_take(struct nm_qp *qp);
 void rc_reply_run(struct nm_qp *qp);

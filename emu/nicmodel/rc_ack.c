@@ -229,6 +229,7 @@ static void take_response(struct nm_qp *qp, struct nm_packet *pkt, const struct 
 	const void *bytes = NULL;
 	uint8_t cause;
 	uint64_t result;
+	uint32_t half;
 
 	if (w->syndrome)
 		return;
@@ -245,8 +246,9 @@ static void take_response(struct nm_qp *qp, struct nm_packet *pkt, const struct 
 	decode_response_wqe(qp);
 	if (w->kind == NM_WR_ATOMIC) {
 		result = prm_load64(pkt->hdr + ROCE_BTH_LEN + ROCE_AETH_LEN);
-		bytes = &result;
-		len = sizeof(result);
+		half = (uint32_t)result;
+		len = req->rwr.atomic_bytes;
+		bytes = len == sizeof(half) ? (const void *)&half : &result;
 	}
 	if (len > 0 && !rc_scatter(qp, req->una_seq, off, pkt, bytes, len, &cause)) {
 		rc_req_fail(qp, req->una_seq, cause);

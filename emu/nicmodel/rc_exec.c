@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { STAGE_NEW, STAGE_CHECKED, STAGE_RECV, STAGE_READ, STAGE_WRITE };
+enum { STAGE_NEW, STAGE_CHECKED, STAGE_RECV };
 
 void rc_refuse(struct nm_qp *qp, uint32_t psn, uint8_t nak, uint8_t cause, const char *fmt, ...)
 {
@@ -280,8 +280,7 @@ static int exec_write(struct nm_qp *qp, struct rc_op *op)
 
 /* ---- READ and atomics ---- */
 
-/* The next entry for a response; NULL: the requester has more outstanding than was agreed. */
-static struct rc_rd *take_rd(struct nm_qp *qp, const struct rc_op *op)
+struct rc_rd *rc_rd_take(struct nm_qp *qp, const struct rc_op *op)
 {
 	struct rc_resp *resp = &qp->rc->resp;
 	struct rc_rd *rd = resp->nrds ? &resp->rds[resp->rd_next] : NULL;
@@ -327,117 +326,7 @@ static int exec_read(struct nm_qp *qp, struct rc_op *op)
 		return -ECANCELED;
 	}
 	qp->obj.nic->counters.rx_read_requests++;
-	return take_rd(qp, op) ? 0 : -ECANCELED;
-}
-
-static uint64_t atomic_result(const struct rc_op *op, uint64_t old)
-{
-	if (op->opcode == ROCE_FETCH_ADD)
-		return old + op->swap_add;
-	return old == op->compare ? op->swap_add : old;
-}
-
-/* With the CPU's own atomic instruction: programs and kernels use theirs on the same word. */
-static int atomic_mapped(const struct rc_op *op, const struct nm_space *space, uint64_t *word,
-			 uint64_t *old)
-{
-	/* Is the word there at all? The read is thrown away. */
-	if (rc_copy(space, old, word, sizeof(*old)))
-		return -EFAULT;
-	if (op->opcode == ROCE_FETCH_ADD) {
-		*old = __atomic_fetch_add(word, op->swap_add, __ATOMIC_SEQ_CST);
-		return 0;
-	}
-	*old = op->compare;
-	__atomic_compare_exchange_n(word, old, op->swap_add, false, __ATOMIC_SEQ_CST,
-				    __ATOMIC_SEQ_CST);
-	return 0;
-}
-
-/* Read, change, write through transfers. Atomic with respect to this NIC only: nothing else runs in
- * between. */
-static int atomic_copied(struct nm_qp *qp, struct rc_op *op, struct nm_mkey *mkey, uint64_t *old)
-{
-	struct rc_resp *resp = &qp->rc->resp;
-	uint64_t value;
-	int rc;
-
-	if (op->stage == STAGE_CHECKED) {
-		rc = op->moving ? rc_xfer_poll(&resp->xfer)
-				: rc_xfer_key(qp, &resp->xfer, NM_DMA_ATOMIC, false, mkey, op->va,
-					      op->bytes, sizeof(*old));
-		op->moving = rc == -EINPROGRESS;
-		if (rc)
-			return rc;
-		memcpy(&value, op->bytes, sizeof(value));
-		memcpy(op->bytes + sizeof(value), &value, sizeof(value));
-		value = atomic_result(op, value);
-		memcpy(op->bytes, &value, sizeof(value));
-		op->stage = STAGE_WRITE;
-	}
-	rc = op->moving ? rc_xfer_poll(&resp->xfer)
-			: rc_xfer_key(qp, &resp->xfer, NM_DMA_ATOMIC, true, mkey, op->va, op->bytes,
-				      sizeof(*old));
-	op->moving = rc == -EINPROGRESS;
-	if (rc == 0)
-		memcpy(old, op->bytes + sizeof(value), sizeof(*old));
-	return rc;
-}
-
-static int check_atomic(struct nm_qp *qp, struct rc_op *op)
-{
-	if (!qp->rae) {
-		rc_refuse(qp, op->psn, ROCE_NAK_INV_REQ, RC_CAUSE_RECV_INV_REQ,
-			  "the QP does not allow remote atomics (rae is 0)");
-		return -ECANCELED;
-	}
-	if (op->va % 8 != 0) {
-		rc_refuse(qp, op->psn, ROCE_NAK_INV_REQ, RC_CAUSE_RECV_INV_REQ,
-			  "an atomic of 8 bytes at 0x%llx, which is not a multiple of 8",
-			  (unsigned long long)op->va);
-		return -ECANCELED;
-	}
-	op->stage = STAGE_CHECKED;
-	return 0;
-}
-
-static int exec_atomic(struct nm_qp *qp, struct rc_op *op)
-{
-	struct nm_mkey *mkey;
-	char why[NM_WHY_MAX];
-	uint64_t old, *word;
-	struct rc_rd *rd;
-	int rc = 0;
-
-	if (op->stage == STAGE_NEW && check_atomic(qp, op))
-		return -ECANCELED;
-	mkey = check(qp, op->rkey, op->va, 8, NM_ACC_A, why);
-	if (!mkey) {
-		rc_xfer_cancel(&qp->rc->resp.xfer);
-		rc_refuse(qp, op->psn, ROCE_NAK_ACCESS, RC_CAUSE_RECV_ACCESS, "%s", why);
-		return -ECANCELED;
-	}
-	word = nm_mkey_ptr(mkey, op->va, 8);
-	if (!word && op->pkt)
-		return -EINPROGRESS;
-	if (word && (uintptr_t)word % 8 == 0)
-		rc = atomic_mapped(op, nm_mkey_space(mkey), word, &old);
-	else
-		rc = word ? -EFAULT : atomic_copied(qp, op, mkey, &old);
-	if (rc == -EINPROGRESS)
-		return rc;
-	if (rc) {
-		rc_refuse(qp, op->psn, ROCE_NAK_ACCESS, RC_CAUSE_RECV_ACCESS,
-			  "the memory behind key 0x%08x at 0x%llx cannot be used for an atomic",
-			  op->rkey, (unsigned long long)op->va);
-		return -ECANCELED;
-	}
-	rd = take_rd(qp, op);
-	if (!rd)
-		return -ECANCELED;
-	qp->obj.nic->counters.rx_atomic_requests++;
-	rd->result = old;
-	return 0;
+	return rc_rd_take(qp, op) ? 0 : -ECANCELED;
 }
 
 int rc_exec(struct nm_qp *qp, struct rc_op *op)
@@ -455,5 +344,5 @@ int rc_exec(struct nm_qp *qp, struct rc_op *op)
 		return exec_write(qp, op);
 	if (flags & RF_READ)
 		return exec_read(qp, op);
-	return exec_atomic(qp, op);
+	return rc_exec_atomic(qp, op);
 }

@@ -58,7 +58,7 @@ static const char *malformed(const struct nm_packet *pkt)
 
 	if (pkt->hdr_len < ROCE_BTH_LEN || pkt->hdr_len > NM_PKT_HDR_MAX)
 		return "header length is not that of any packet";
-	if (pkt->hdr[0] >= ROCE_RC_OPCODES || roce_ops[pkt->hdr[0]].flags == 0)
+	if (roce_ops[pkt->hdr[0]].flags == 0)
 		return "opcode is not one of the reliable connection";
 	info = &roce_ops[pkt->hdr[0]];
 	if (pkt->hdr_len != info->hdr_len)

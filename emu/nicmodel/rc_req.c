@@ -249,24 +249,45 @@ static int send_read(struct nm_qp *qp, struct rc_swqe *w, uint64_t off)
 	return rc;
 }
 
+/* Opcode on the wire of each atomic WQE. */
+static const struct {
+	uint8_t wqe, wire;
+	bool masked;
+} atomic_opcodes[] = {
+	{PRM_WQE_ATOMIC_CS, ROCE_COMPARE_SWAP, false},
+	{PRM_WQE_ATOMIC_FA, ROCE_FETCH_ADD, false},
+	{PRM_WQE_ATOMIC_MASKED_CS, ROCE_MASKED_COMPARE_SWAP, true},
+	{PRM_WQE_ATOMIC_MASKED_FA, ROCE_MASKED_FETCH_ADD, true},
+};
+
 static int send_atomic(struct nm_qp *qp, struct rc_swqe *w)
 {
 	struct rc_req *req = &qp->rc->req;
-	bool cs = w->opcode == PRM_WQE_ATOMIC_CS;
+	const struct nm_wr *wr = &req->wr;
+	uint32_t i = 0;
 	uint8_t cause;
 	uint8_t *ext;
 	int rc;
 
-	if (!rc_check_sges(qp, &req->wr, NM_ACC_LW, &cause)) {
+	if (!rc_check_sges(qp, wr, NM_ACC_LW, &cause)) {
 		rc_req_fail(qp, req->cur, cause);
 		return -EPERM;
 	}
+	while (atomic_opcodes[i].wqe != w->opcode)
+		i++;
 	qp->rc->tx.niov = 0;
-	ext = rc_packet(qp, cs ? ROCE_COMPARE_SWAP : ROCE_FETCH_ADD, false, 0, true, req->snd_psn);
-	prm_store64(ext, req->wr.raddr);
-	prm_store32(ext + 8, req->wr.rkey);
-	prm_store64(ext + 12, req->wr.swap_add);
-	prm_store64(ext + 20, cs ? req->wr.compare : 0);
+	ext = rc_packet(qp, atomic_opcodes[i].wire, false, 0, true, req->snd_psn);
+	prm_store64(ext, wr->raddr);
+	prm_store32(ext + 8, wr->rkey);
+	ext += 12;
+	if (atomic_opcodes[i].masked) {
+		prm_store32(ext, wr->atomic_bytes);
+		ext += 4;
+		prm_store64(ext + 16, wr->swap_mask);
+		prm_store64(ext + 24, wr->compare_mask);
+	}
+	prm_store64(ext, wr->swap_add);
+	prm_store64(ext + 8, w->opcode == PRM_WQE_ATOMIC_FA ? 0 : wr->compare);
 	rc = rc_send(qp);
 	if (rc == 0)
 		req->snd_psn = psn_add(req->snd_psn, 1);

@@ -18,7 +18,7 @@
 		.flags = (flags_), .hdr_len = ROCE_BTH_LEN + (ext_), .name = name_                 \
 	}
 
-const struct roce_op roce_ops[ROCE_RC_OPCODES] = {
+const struct roce_op roce_ops[ROCE_OPCODES] = {
 	[ROCE_SEND_FIRST] = WIRE("SEND first", RF_SEND | RF_FIRST | RF_PAYLOAD, 0),
 	[ROCE_SEND_MIDDLE] = WIRE("SEND middle", RF_SEND | RF_PAYLOAD, 0),
 	[ROCE_SEND_LAST] = WIRE("SEND last", RF_SEND | RF_LAST | RF_PAYLOAD, 0),
@@ -55,6 +55,10 @@ const struct roce_op roce_ops[ROCE_RC_OPCODES] = {
 	[ROCE_COMPARE_SWAP] =
 		WIRE("compare and swap", RF_ATOMIC | RF_FIRST | RF_LAST, ROCE_ATOMIC_LEN),
 	[ROCE_FETCH_ADD] = WIRE("fetch and add", RF_ATOMIC | RF_FIRST | RF_LAST, ROCE_ATOMIC_LEN),
+	[ROCE_MASKED_COMPARE_SWAP] = WIRE("masked compare and swap", RF_ATOMIC | RF_FIRST | RF_LAST,
+					  ROCE_MASKED_ATOMIC_LEN),
+	[ROCE_MASKED_FETCH_ADD] = WIRE("masked fetch and add", RF_ATOMIC | RF_FIRST | RF_LAST,
+				       ROCE_MASKED_ATOMIC_LEN),
 	[ROCE_SEND_LAST_INV] = WIRE("SEND last with invalidate",
 				    RF_SEND | RF_LAST | RF_INV | RF_PAYLOAD, ROCE_IMM_LEN),
 	[ROCE_SEND_ONLY_INV] =
@@ -266,6 +270,8 @@ static const char *malformed(const struct nm_qp *qp, const struct rc_op *op)
 		return "it is longer than the path MTU";
 	if ((flags & RF_LAST) && !(flags & RF_FIRST) && op->len == 0)
 		return "the last packet of a long message is empty";
+	if ((flags & RF_ATOMIC) && op->atomic.bytes != 4 && op->atomic.bytes != 8)
+		return "an atomic of neither 4 nor 8 bytes";
 	if ((flags & RF_READ) && op->dma_len > 1u << 31)
 		return "a READ of more than 2 GiB";
 	return NULL;
@@ -289,8 +295,7 @@ static void parse(const struct nm_qp *qp, const struct nm_packet *pkt, const str
 	if (op->info->flags & RF_ATOMIC) {
 		op->va = prm_load64(ext);
 		op->rkey = prm_load32(ext + 8);
-		op->swap_add = prm_load64(ext + 12);
-		op->compare = prm_load64(ext + 20);
+		rc_atomic_parse(&op->atomic, bth->opcode, ext + 12);
 	} else if ((op->info->flags & RF_READ) ||
 		   (op->info->flags & (RF_WRITE | RF_FIRST)) == (RF_WRITE | RF_FIRST)) {
 		op->va = prm_load64(ext);

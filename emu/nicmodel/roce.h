@@ -37,7 +37,11 @@ enum roce_opcode {
 	ROCE_FETCH_ADD = 0x14,
 	ROCE_SEND_LAST_INV = 0x16,
 	ROCE_SEND_ONLY_INV = 0x17,
-	ROCE_RC_OPCODES = 0x20,
+	/* Of the range left to manufacturers, with a header of our own: ConnectX's is not public.
+	 */
+	ROCE_MASKED_COMPARE_SWAP = 0xc0,
+	ROCE_MASKED_FETCH_ADD = 0xc1,
+	ROCE_OPCODES = 0x100,
 };
 
 /* Header sizes in bytes. */
@@ -47,6 +51,8 @@ enum {
 	ROCE_AETH_LEN = 4,
 	ROCE_ATOMIC_LEN = 28,
 	ROCE_ATOMIC_ACK_LEN = 8,
+	ROCE_MASKED_ATOMIC_LEN =
+		48, /* va 8, rkey 4, bytes 4, swap or add, compare, swap mask, compare mask */
 	ROCE_IMM_LEN = 4,
 };
 
@@ -85,7 +91,7 @@ struct roce_op {
 	uint8_t hdr_len; /* BTH and extension headers, bytes */
 	const char *name;
 };
-extern const struct roce_op roce_ops[ROCE_RC_OPCODES];
+extern const struct roce_op roce_ops[ROCE_OPCODES];
 
 struct roce_bth {
 	uint8_t opcode;

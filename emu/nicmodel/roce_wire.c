@@ -18,7 +18,8 @@ enum {
 	IMMDT = 4,
 	IETH = 4,
 	DETH = 8,
-	CNP_RESERVED = 16, /* Annex A17.9.3 */
+	CNP_RESERVED = 16,     /* Annex A17.9.3 */
+	MASKED_ATOMICETH = 48, /* ours, see roce.h */
 };
 
 enum {
@@ -68,6 +69,8 @@ static const uint8_t ext_len_plus1[256] = {
 	[BTH_UD + 0x04] = 1 + DETH,
 	[BTH_UD + 0x05] = 1 + DETH + IMMDT,
 	[BTH_CNP] = 1 + CNP_RESERVED,
+	[0xc0] = 1 + MASKED_ATOMICETH, /* masked compare and swap, see roce.h */
+	[0xc1] = 1 + MASKED_ATOMICETH, /* masked fetch and add */
 };
 
 int nm_roce_ext_len(uint8_t bth_opcode)

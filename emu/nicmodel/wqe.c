@@ -28,6 +28,9 @@ static const struct wqe_format {
 	{PRM_WQE_RDMA_READ, NM_WR_READ, 2, false, false, "RDMA READ"},
 	{PRM_WQE_ATOMIC_CS, NM_WR_ATOMIC, 3, false, false, "compare and swap"},
 	{PRM_WQE_ATOMIC_FA, NM_WR_ATOMIC, 3, false, false, "fetch and add"},
+	/* One octoword more for compare and swap of 8 bytes. */
+	{PRM_WQE_ATOMIC_MASKED_CS, NM_WR_ATOMIC, 3, false, false, "masked compare and swap"},
+	{PRM_WQE_ATOMIC_MASKED_FA, NM_WR_ATOMIC, 3, false, false, "masked fetch and add"},
 };
 
 static const struct wqe_format *format_of(uint8_t opcode)
@@ -92,7 +95,7 @@ void nm_wqe_inline(const struct nm_sq_ring *ring, const struct nm_wr *wr, const 
 static uint8_t decode_data(const struct nm_sq_ring *ring, const struct wqe_format *format,
 			   struct nm_wr *wr, char *why)
 {
-	uint32_t ow = format->fixed;
+	uint32_t ow = wr->data_ow;
 
 	while (ow < wr->ds) {
 		struct nm_sge sge;
@@ -114,10 +117,10 @@ static uint8_t decode_data(const struct nm_sq_ring *ring, const struct wqe_forma
 		wr->len += sge.len;
 		wr->nsge++;
 	}
-	if (wr->kind == NM_WR_ATOMIC && wr->len != 8) {
+	if (wr->kind == NM_WR_ATOMIC && wr->len != wr->atomic_bytes) {
 		snprintf(why, NM_WHY_MAX,
-			 "WQE %u: a %s returns 8 bytes, its data segments hold %llu", wr->wqe_idx,
-			 format->name, (unsigned long long)wr->len);
+			 "WQE %u: a %s returns %u bytes, its data segments hold %llu", wr->wqe_idx,
+			 format->name, wr->atomic_bytes, (unsigned long long)wr->len);
 		return PRM_SYND_LOCAL_QP_OP;
 	}
 	return 0;
@@ -143,6 +146,52 @@ static void decode_ctrl(const uint8_t *ctrl, uint16_t wqe_idx, struct nm_wr *wr)
 	};
 	wr->nbb =
 		wr->ds == 0 ? 1 : (uint8_t)((wr->ds + NM_WQEBB_OCTOWORDS - 1) / NM_WQEBB_OCTOWORDS);
+}
+
+/* opmod of the masked atomics: 8 | log2(bytes) - 2. */
+enum { OPMOD_MASKED_4 = 8, OPMOD_MASKED_8 = 9 };
+
+static void decode_masked(const struct nm_sq_ring *ring, struct nm_wr *wr)
+{
+	const uint8_t *seg = nm_wqe_octoword(ring, wr->wqe_idx, 2);
+	const uint8_t *masks = nm_wqe_octoword(ring, wr->wqe_idx, 3);
+	bool cs = wr->opcode == PRM_WQE_ATOMIC_MASKED_CS;
+
+	if (wr->atomic_bytes == 4) {
+		wr->swap_add = prm_load32(seg);
+		wr->compare = cs ? prm_load32(seg + 4) : 0;
+		wr->swap_mask = cs ? prm_load32(seg + 8) : 0;
+		wr->compare_mask = prm_load32(seg + (cs ? 12 : 4));
+		return;
+	}
+	wr->swap_add = prm_load64(seg);
+	wr->compare = cs ? prm_load64(seg + 8) : 0;
+	wr->swap_mask = cs ? prm_load64(masks) : 0;
+	wr->compare_mask = prm_load64(cs ? masks + 8 : seg + 8);
+	wr->data_ow += cs;
+}
+
+static uint8_t decode_atomic(const struct nm_sq_ring *ring, struct nm_wr *wr, char *why)
+{
+	const uint8_t *seg = nm_wqe_octoword(ring, wr->wqe_idx, 2);
+
+	wr->atomic_bytes = 8;
+	if (wr->opcode == PRM_WQE_ATOMIC_CS || wr->opcode == PRM_WQE_ATOMIC_FA) {
+		wr->swap_add = prm_load64(seg);
+		wr->compare = prm_load64(seg + 8);
+		return 0;
+	}
+	if (wr->opmod != OPMOD_MASKED_4 && wr->opmod != OPMOD_MASKED_8) {
+		snprintf(why, NM_WHY_MAX,
+			 "WQE %u: masked atomic with operation modifier %u, expected %u (4 bytes) "
+			 "or %u (8 "
+			 "bytes)",
+			 wr->wqe_idx, wr->opmod, OPMOD_MASKED_4, OPMOD_MASKED_8);
+		return PRM_SYND_LOCAL_QP_OP;
+	}
+	wr->atomic_bytes = wr->opmod == OPMOD_MASKED_4 ? 4 : 8;
+	decode_masked(ring, wr);
+	return 0;
 }
 
 /* Only the form that waits for a CQ (operation modifier 0) is modelled. */
@@ -191,10 +240,7 @@ uint8_t nm_wqe_decode(const struct nm_sq_ring *ring, uint16_t wqe_idx, struct nm
 		wr->raddr = prm_load64(seg);
 		wr->rkey = prm_load32(seg + 8);
 	}
-	if (wr->kind == NM_WR_ATOMIC) {
-		seg = nm_wqe_octoword(ring, wqe_idx, 2);
-		wr->swap_add = prm_load64(seg);
-		wr->compare = prm_load64(seg + 8);
-	}
+	if (wr->kind == NM_WR_ATOMIC && decode_atomic(ring, wr, why))
+		return PRM_SYND_LOCAL_QP_OP;
 	return decode_data(ring, format, wr, why);
 }

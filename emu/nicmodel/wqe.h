@@ -61,8 +61,10 @@ struct nm_wr {
 	uint64_t raddr;
 	uint32_t rkey;
 	uint64_t swap_add, compare;
-	uint32_t wait_index, wait_cqn; /* WAIT: for the CQE of this producer index */
-	uint64_t len;		       /* bytes of payload */
+	uint64_t swap_mask, compare_mask; /* masked; fetch and add: where a carry stops */
+	uint8_t atomic_bytes;		  /* 4 or 8 */
+	uint32_t wait_index, wait_cqn;	  /* WAIT: for the CQE of this producer index */
+	uint64_t len;			  /* bytes of payload */
 };
 
 struct nm_sge {
