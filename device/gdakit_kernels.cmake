@@ -20,7 +20,8 @@ if(GDAKIT_CUDA AND GDAKIT_NVCC)
 endif()
 
 set(GDAKIT_NVCC_FLAGS -std=c++17 -O2 -lineinfo -Xcompiler -fPIC,-Wall
-  -I${CMAKE_CURRENT_LIST_DIR} -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR})
+  -I${CMAKE_CURRENT_LIST_DIR} -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}
+  -I${PROJECT_SOURCE_DIR}/emu/simt -I${PROJECT_SOURCE_DIR}/sim_tests)
 foreach(arch ${GDAKIT_CUDA_ARCH})
   list(APPEND GDAKIT_NVCC_FLAGS -gencode arch=compute_${arch},code=sm_${arch})
 endforeach()
