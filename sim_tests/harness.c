@@ -462,6 +462,8 @@ void hx_connect(struct hx_qp *a, struct hx_qp *b)
 	}
 	for (uint32_t i = 0; i < n; i++)
 		cr_assert_eq(hx_to_rts(qps[i]), 0, "%s", a->h->why);
+	/* The look at the record that RTS brings is over: from now on only doorbells count. */
+	hx_run(a->h, 20 * SIM_US);
 }
 
 uint8_t hx_query_state(struct hx_qp *qp)

@@ -167,7 +167,7 @@ HX_TEST(rc_packet, an_ack_for_what_was_never_sent_is_dropped)
 	sim_unplug(h->sim, 0, true);
 	hx_post(p.a, &wr);
 	hx_ring(p.a);
-	hx_run(h, 5 * SIM_US);
+	hx_run(h, 40 * SIM_US);
 	memset(&f, 0, sizeof(f));
 	for (uint32_t psn = 1; psn < 0x800000; psn += 0x100000) {
 		roce_bth_put(f.pkt.hdr, ROCE_ACK, false, 0, p.a->qpn, false, psn);
@@ -176,7 +176,7 @@ HX_TEST(rc_packet, an_ack_for_what_was_never_sent_is_dropped)
 		sim_gid(h->sim, 1, f.pkt.route.sgid);
 		nm_nic_receive(h->nic[0].nic, &f.pkt);
 	}
-	hx_run(h, 5 * SIM_US);
+	hx_run(h, 40 * SIM_US);
 	cr_assert_not(hx_poll(p.a->scq, cqe));
 	cr_assert(hx_diagnosed(h, "were sent: dropped"));
 	roce_bth_put(f.pkt.hdr, ROCE_ACK, false, 0, p.a->qpn, false, 0);
@@ -198,7 +198,7 @@ HX_TEST(rc_packet, a_response_that_does_not_fit_its_read_is_a_bad_response)
 	sim_unplug(h->sim, 0, true);
 	hx_post(p.a, &wr);
 	hx_ring(p.a);
-	hx_run(h, 5 * SIM_US);
+	hx_run(h, 40 * SIM_US);
 	forge(&p, &f, ROCE_READ_RESP_ONLY, 0, 104);
 	prm_store32(f.pkt.hdr + 4, p.a->qpn);
 	sim_gid(h->sim, 1, f.pkt.route.sgid);
