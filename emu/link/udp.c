@@ -333,8 +333,10 @@ static bool udp_flush(struct link *link)
 /* ---- receiving ---- */
 
 /* TOS of the datagram, and whether the socket has lost any before it. */
-static void read_control(struct link *link, struct udp_rx *rx, struct msghdr *msg, uint8_t *tos)
+static void read_control(struct link *link, struct link_port *port, struct msghdr *msg,
+			 uint8_t *tos)
 {
+	struct udp_rx *rx = &((struct udp_port *)port->priv)->rx;
 	uint32_t lost;
 
 	*tos = 0;
@@ -344,6 +346,9 @@ static void read_control(struct link *link, struct udp_rx *rx, struct msghdr *ms
 		} else if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SO_RXQ_OVFL) {
 			memcpy(&lost, CMSG_DATA(c), sizeof(lost));
 			link->counters.overflowed += lost - rx->overflows;
+			if (lost != rx->overflows && port->diag)
+				port->diag(port->ctx, "the receive buffer of the UDP socket was "
+						      "full: datagrams were lost");
 			rx->overflows = lost;
 		}
 	}
@@ -367,7 +372,7 @@ static void take(struct udp_link *ul, struct link_port *port, unsigned int i)
 	uint8_t gid[16];
 	char why[NM_WHY_MAX];
 
-	read_control(&ul->link, rx, msg, &ip.tos);
+	read_control(&ul->link, port, msg, &ip.tos);
 	if (msg->msg_flags & MSG_TRUNC) {
 		refuse(&ul->link, port, "a datagram longer than any RoCEv2 packet");
 		return;
