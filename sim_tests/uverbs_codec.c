@@ -36,16 +36,16 @@ PORT_TEST(a_right_call_answers_and_marks_its_output)
 {
 	cr_assert_eq(ur_run(dev->fd, c), 0);
 	cr_expect_eq(resp->legacy_resp.state, 4);
-	cr_expect(c->attrs[1].flags & UVERBS_ATTR_F_VALID_OUTPUT);
-	cr_expect(!(c->attrs[0].flags & UVERBS_ATTR_F_VALID_OUTPUT));
+	cr_expect(c->hdr.attrs[1].flags & UVERBS_ATTR_F_VALID_OUTPUT);
+	cr_expect(!(c->hdr.attrs[0].flags & UVERBS_ATTR_F_VALID_OUTPUT));
 }
 
 PORT_TEST(attributes_come_in_any_order)
 {
-	struct ib_uverbs_attr first = c->attrs[0];
+	struct ib_uverbs_attr first = c->hdr.attrs[0];
 
-	c->attrs[0] = c->attrs[1];
-	c->attrs[1] = first;
+	c->hdr.attrs[0] = c->hdr.attrs[1];
+	c->hdr.attrs[1] = first;
 	cr_assert_eq(ur_run(dev->fd, c), 0);
 	cr_expect_eq(resp->legacy_resp.state, 4);
 }
@@ -88,36 +88,36 @@ PORT_TEST(an_attribute_given_twice_is_EINVAL)
 
 PORT_TEST(sizes_are_bounded_on_both_sides)
 {
-	c->attrs[1].len = sizeof(struct ib_uverbs_query_port_resp) - 1;
+	c->hdr.attrs[1].len = sizeof(struct ib_uverbs_query_port_resp) - 1;
 	cr_expect_eq(ur_run(dev->fd, c), -EINVAL, "too short for the answer");
-	c->attrs[1].len = sizeof(*resp);
-	c->attrs[0].len = 0;
+	c->hdr.attrs[1].len = sizeof(*resp);
+	c->hdr.attrs[0].len = 0;
 	cr_expect_eq(ur_run(dev->fd, c), -EINVAL, "too short for the port");
-	c->attrs[0].len = 9;
-	c->attrs[0].data = (uintptr_t)resp;
+	c->hdr.attrs[0].len = 9;
+	c->hdr.attrs[0].data = (uintptr_t)resp;
 	cr_expect_eq(ur_run(dev->fd, c), -EINVAL, "too long for the port");
 }
 
 PORT_TEST(a_constant_may_be_widened_with_zeroes_only)
 {
-	c->attrs[0].len = 8;
+	c->hdr.attrs[0].len = 8;
 	cr_expect_eq(ur_run(dev->fd, c), 0);
-	c->attrs[0].data |= 1u << 8;
+	c->hdr.attrs[0].data |= 1u << 8;
 	cr_expect_eq(ur_run(dev->fd, c), -EINVAL);
 }
 
 PORT_TEST(reserved_bits_are_refused)
 {
-	c->attrs[0].attr_data.reserved = 1;
+	c->hdr.attrs[0].attr_data.reserved = 1;
 	cr_expect_eq(ur_run(dev->fd, c), -EINVAL);
-	c->attrs[0].attr_data.reserved = 0;
+	c->hdr.attrs[0].attr_data.reserved = 0;
 	c->hdr.reserved2 = 1;
 	cr_expect_eq(ur_run(dev->fd, c), -EPROTONOSUPPORT);
 }
 
 PORT_TEST(an_address_that_is_not_mapped_is_EFAULT)
 {
-	c->attrs[1].data = 4096;
+	c->hdr.attrs[1].data = 4096;
 	cr_expect_eq(ur_run(dev->fd, c), -EFAULT);
 	cr_expect_eq(uv_ioctl(dev->fd, (void *)4096), -EFAULT);
 }
@@ -127,8 +127,8 @@ PORT_TEST(a_longer_answer_is_filled_with_zeroes)
 	uint8_t big[512];
 
 	memset(big, 0xee, sizeof(big));
-	c->attrs[1].data = (uintptr_t)big;
-	c->attrs[1].len = sizeof(big);
+	c->hdr.attrs[1].data = (uintptr_t)big;
+	c->hdr.attrs[1].len = sizeof(big);
 	cr_assert_eq(ur_run(dev->fd, c), 0);
 	for (size_t i = sizeof(*resp); i < sizeof(big); i++)
 		cr_expect_eq(big[i], 0, "byte %zu", i);

@@ -16,7 +16,7 @@ void ur_begin(struct ur_call *c, uint16_t object, uint16_t method)
 
 static struct ib_uverbs_attr *add(struct ur_call *c, uint16_t id, uint16_t len)
 {
-	struct ib_uverbs_attr *a = &c->attrs[c->hdr.num_attrs++];
+	struct ib_uverbs_attr *a = &c->hdr.attrs[c->hdr.num_attrs++];
 
 	cr_assert_leq(c->hdr.num_attrs, UR_MAX_ATTRS);
 	a->attr_id = id;
@@ -48,15 +48,15 @@ void ur_handle(struct ur_call *c, uint16_t id, uint32_t handle)
 
 int ur_run(int fd, struct ur_call *c)
 {
-	c->hdr.length = (uint16_t)(sizeof(c->hdr) + c->hdr.num_attrs * sizeof(c->attrs[0]));
+	c->hdr.length = (uint16_t)(sizeof(c->hdr) + c->hdr.num_attrs * sizeof(c->hdr.attrs[0]));
 	return uv_ioctl(fd, c);
 }
 
 struct ib_uverbs_attr *ur_attr(struct ur_call *c, uint16_t id)
 {
 	for (int i = 0; i < c->hdr.num_attrs; i++)
-		if (c->attrs[i].attr_id == id)
-			return &c->attrs[i];
+		if (c->hdr.attrs[i].attr_id == id)
+			return &c->hdr.attrs[i];
 	cr_assert_fail("the call has no attribute 0x%x", id);
 	return NULL;
 }
@@ -102,7 +102,7 @@ void ur_open(struct ur_dev *d)
 	ur_begin(&c, UVERBS_OBJECT_ASYNC_EVENT, UVERBS_METHOD_ASYNC_EVENT_ALLOC);
 	ur_handle(&c, UVERBS_ATTR_ASYNC_EVENT_ALLOC_FD_HANDLE, 0);
 	cr_assert_eq(ur_run(d->fd, &c), 0, "ASYNC_EVENT_ALLOC");
-	d->async_fd = (int)c.attrs[0].data_s64;
+	d->async_fd = (int)c.hdr.attrs[0].data_s64;
 	ur_begin(&c, MLX5_IB_OBJECT_UAR, MLX5_IB_METHOD_UAR_OBJ_ALLOC);
 	ur_handle(&c, MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE, 0);
 	ur_in(&c, MLX5_IB_ATTR_UAR_OBJ_ALLOC_TYPE, &type, sizeof(type));

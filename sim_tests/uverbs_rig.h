@@ -15,8 +15,11 @@ enum { UR_MAX_ATTRS = 16 };
 
 /* One ioctl under construction. */
 struct ur_call {
-	struct ib_uverbs_ioctl_hdr hdr;
-	struct ib_uverbs_attr attrs[UR_MAX_ATTRS];
+	union { /* the header's attributes follow it */
+		uint8_t room[sizeof(struct ib_uverbs_ioctl_hdr) +
+			     UR_MAX_ATTRS * sizeof(struct ib_uverbs_attr)];
+		struct ib_uverbs_ioctl_hdr hdr;
+	};
 };
 
 void ur_begin(struct ur_call *c, uint16_t object, uint16_t method);

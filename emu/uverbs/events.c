@@ -261,34 +261,29 @@ static void drop_backlog(struct uv_event_file *f)
 	f->backlog_tail = &f->backlog;
 }
 
-/* The program closed its end: nothing can be read any more. Routes may still point here. */
+/* Nothing can be read any more, or will be. Routes may still point here. */
 static void hang_up(struct uv_event_file *f)
 {
+	if (f->ours < 0)
+		return;
 	close(f->ours);
 	f->ours = -1;
 	drop_backlog(f);
 	drop_subscriptions(subscribed_by_file, f);
 }
 
+/* The watcher may hold pointers to the files: it frees them when it looks at the list again. */
 void uv_events_close_ctx(struct uv_ctx *ctx)
 {
-	struct uv_event_file **p;
-
 	pthread_mutex_lock(&event_lock);
-	p = &files;
-	while (*p) {
-		struct uv_event_file *f = *p;
-
-		if (f->ctx != ctx) {
-			p = &f->next;
+	for (struct uv_event_file *f = files; f; f = f->next) {
+		if (f->ctx != ctx)
 			continue;
-		}
-		*p = f->next;
-		if (f->ours >= 0)
-			hang_up(f);
-		free(f);
+		hang_up(f);
+		f->ctx = NULL;
 	}
 	pthread_mutex_unlock(&event_lock);
+	wake();
 }
 
 /* ---- routes ---- */
@@ -463,6 +458,23 @@ void uv_events_eqe(void *arg, uint32_t eqn, uint32_t intr, const uint8_t *eqe)
 
 /* ---- the watcher ---- */
 
+/* Files of contexts that have ended. */
+static void free_orphans(void)
+{
+	struct uv_event_file **p = &files;
+
+	while (*p) {
+		struct uv_event_file *f = *p;
+
+		if (f->ctx) {
+			p = &f->next;
+			continue;
+		}
+		*p = f->next;
+		free(f);
+	}
+}
+
 /* Fills the poll set; returns its size. Only this thread frees files, so the pointers stay good. */
 static nfds_t collect(struct pollfd *set, struct uv_event_file **of)
 {
@@ -470,6 +482,7 @@ static nfds_t collect(struct pollfd *set, struct uv_event_file **of)
 
 	set[0] = (struct pollfd){.fd = wake_fd, .events = POLLIN};
 	pthread_mutex_lock(&event_lock);
+	free_orphans();
 	for (struct uv_event_file *f = files; f && n < MAX_FILES_POLLED; f = f->next) {
 		if (f->ours < 0)
 			continue;
@@ -486,11 +499,11 @@ static struct uv_ctx *look_at(struct uv_event_file *f, short revents)
 	struct uv_ctx *ends = NULL;
 
 	pthread_mutex_lock(&event_lock);
-	if (revents & (POLLHUP | POLLERR)) {
+	if (f->ours >= 0 && (revents & (POLLHUP | POLLERR))) {
 		hang_up(f);
-		if (f->kind == UV_EVENTS_ASYNC && f->ctx->async == f)
+		if (f->ctx && f->kind == UV_EVENTS_ASYNC && f->ctx->async == f)
 			ends = f->ctx;
-	} else if (revents & POLLOUT) {
+	} else if (f->ours >= 0 && (revents & POLLOUT)) {
 		flush(f);
 	}
 	pthread_mutex_unlock(&event_lock);
