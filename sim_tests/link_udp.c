@@ -231,6 +231,39 @@ Test(link_udp, a_full_socket_pushes_back_and_nothing_is_lost_or_reordered)
 	y->ops->destroy(y);
 }
 
+Test(link_udp, datagrams_lost_to_a_full_receive_buffer_are_counted)
+{
+	struct link *x = make_link(host_a), *y = make_link(host_b);
+	struct sink *a = make_sink(x), *b = make_sink(y);
+	uint8_t payload[1024] = {0};
+	int bytes = 8192;
+
+	cr_assert_eq(setsockopt(b->port.fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes)), 0);
+	for (uint32_t psn = 0; psn <= 100; psn++) {
+		struct nm_packet pkt = packet_to(&b->port, 1, psn, payload, sizeof(payload));
+
+		if (psn == 100) { /* with the buffer empty again: brings the count */
+			while (y->ops->poll(y, 64))
+				;
+		}
+		cr_assert_eq(x->ops->send(x, &a->port, &pkt), 0);
+		cr_assert(x->ops->flush(x));
+	}
+	for (int tries = 0; tries < 100 && b->psn[b->count - 1] != 100; tries++) {
+		struct pollfd pfd = {.fd = b->port.fd, .events = POLLIN};
+
+		poll(&pfd, 1, 100);
+		y->ops->poll(y, 64);
+	}
+	cr_assert_gt(y->counters.overflowed, 0);
+	cr_assert_eq(b->count + y->counters.overflowed, 101);
+	cr_assert_eq(b->refused, 1, "and told, once");
+	free_sink(a);
+	free_sink(b);
+	x->ops->destroy(x);
+	y->ops->destroy(y);
+}
+
 Test(link_udp, ports_of_one_link_meet_by_reference_unless_told_otherwise)
 {
 	const char *why = NULL;
