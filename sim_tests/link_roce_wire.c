@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "emu/nicmodel/crc32.h"
 #include "emu/nicmodel/roce_wire.h"
 
 static const uint8_t gid_a[16] = {[10] = 0xff, [11] = 0xff, [12] = 127, [13] = 64, [15] = 1};
@@ -100,6 +101,23 @@ Test(roce_wire, the_icrc_of_an_ack_is_the_one_computed_elsewhere)
 	cr_assert_eq(n, 14 + 20 + 8 + 12 + 4 + 4);
 	cr_assert_arr_eq(frame + n - 4, icrc, 4, "%02x %02x %02x %02x", frame[n - 4], frame[n - 3],
 			 frame[n - 2], frame[n - 1]);
+}
+
+Test(roce_wire, both_ways_to_compute_the_crc_agree)
+{
+	uint8_t buf[300];
+
+	fill(buf, sizeof(buf));
+	cr_assert_eq(nm_crc32(0, "123456789", 9), 0xcbf43926u, "the polynomial's check value");
+	cr_assert_eq(nm_crc32_tables(0, "123456789", 9), 0xcbf43926u);
+	for (size_t len = 0; len < 280; len++) {
+		uint32_t crc = nm_crc32(7, buf + len % 9, len);
+
+		cr_assert_eq(nm_crc32_tables(7, buf + len % 9, len), crc);
+		cr_assert_eq(nm_crc32_tables(nm_crc32_tables(7, buf + len % 9, len / 3),
+					     buf + len % 9 + len / 3, len - len / 3),
+			     crc, "in pieces");
+	}
 }
 
 Test(roce_wire, what_a_router_may_change_is_not_covered_by_the_icrc)

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <isa-l/crc.h>
+#include "emu/nicmodel/crc32.h"
 
 /* Extension headers (IBTA vol. 1, 9.2 to 9.3); sizes in bytes. */
 enum {
@@ -203,8 +203,8 @@ uint32_t nm_roce_icrc(const struct nm_roce_ip *ip, const uint8_t *buf, size_t le
 	put16(p + n - 2, 0xffff);
 	memcpy(p + n, buf, NM_ROCE_BTH_LEN);
 	p[n + 4] = 0xff;
-	crc = crc32_gzip_refl(0, pseudo, 8 + n + NM_ROCE_BTH_LEN);
-	return crc32_gzip_refl(crc, buf + NM_ROCE_BTH_LEN, len - NM_ROCE_BTH_LEN);
+	crc = nm_crc32(0, pseudo, 8 + n + NM_ROCE_BTH_LEN);
+	return nm_crc32(crc, buf + NM_ROCE_BTH_LEN, len - NM_ROCE_BTH_LEN);
 }
 
 static uint32_t pad_len(uint32_t payload_len)
