@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * CRC-32 of IEEE 802.3, which the ICRC is (IBTA vol. 1, 7.8.1): polynomial 0x04C11DB7, reflected.
- * By ISA-L where the build found it, else by tables: slower (one to two GB/s), but a machine
+ * By ISA-L where the build found it, else by tables: many times slower, but a machine
  * without the library can build the NIC. Safe from any thread.
  */
 #ifndef GDAKIT_NM_CRC32_H
