@@ -249,8 +249,10 @@ static bool obj_gone(const struct nm_obj *obj)
 }
 
 static struct nm_obj *obj_fail(struct nm_cmd *c, enum nm_obj_type type, uint32_t number,
-			       const struct nm_obj *obj, uint8_t *status)
+			       uint8_t *status)
 {
+	const struct nm_obj *obj = nm_obj_get(c->nic, type, number);
+
 	if (obj_gone(obj))
 		*status = nm_cmd_fail(c, PRM_STATUS_BAD_RES, NM_SYND_NO_OBJECT,
 				      "%s 0x%x does not exist", obj_names[type], number);
@@ -264,12 +266,10 @@ static struct nm_obj *obj_fail(struct nm_cmd *c, enum nm_obj_type type, uint32_t
 
 struct nm_obj *nm_cmd_own(struct nm_cmd *c, enum nm_obj_type type, uint32_t number, uint8_t *status)
 {
-	struct nm_obj *obj = nm_obj_get(c->nic, type, number);
+	struct nm_obj *obj = nm_obj_find(c->nic, type, number, c->uid);
 
 	*status = PRM_STATUS_OK;
-	if (obj_gone(obj) || (c->uid && obj->uid != c->uid))
-		return obj_fail(c, type, number, obj, status);
-	return obj;
+	return obj_gone(obj) ? obj_fail(c, type, number, status) : obj;
 }
 
 struct nm_obj *nm_cmd_use(struct nm_cmd *c, enum nm_obj_type type, uint32_t number, uint8_t *status)
