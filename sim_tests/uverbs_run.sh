@@ -67,11 +67,11 @@ rc_is 0 "stdin" "$gdakit" run -- sh -c 'echo text | cat'
 has "stdin" '^text$' "$tmp/out"
 
 # Each host has an address of its own; a named one is the same every time and exists once.
-rc_is 0 "two hosts" "$gdakit" run -- sh -c 'echo $GDAKIT_HOST; exec "$0" run -- sh -c "echo \$GDAKIT_HOST"' "$gdakit"
+rc_is 0 "two hosts" "$gdakit" run -- sh -c "printenv GDAKIT_HOST; exec '$gdakit' run -- printenv GDAKIT_HOST"
 [ "$(sort -u "$tmp/out" | wc -l)" -eq 2 ] || fail "two hosts: $(tr '\n' ' ' <"$tmp/out")"
-rc_is 0 "named host" "$gdakit" run --host alpha -- sh -c 'echo $GDAKIT_HOST'
+rc_is 0 "named host" "$gdakit" run --host alpha -- printenv GDAKIT_HOST
 name=$(cat "$tmp/out")
-rc_is 0 "named host again" "$gdakit" run --host alpha -- sh -c 'echo $GDAKIT_HOST'
+rc_is 0 "named host again" "$gdakit" run --host alpha -- printenv GDAKIT_HOST
 [ "$name" = "$(cat "$tmp/out")" ] || fail "named host: $name, then $(cat "$tmp/out")"
 rc_is 125 "named host twice" "$gdakit" run --host alpha -- "$gdakit" run --host alpha -- true
 has "named host twice" 'running already' "$tmp/err"

@@ -170,7 +170,7 @@ static int run(struct uv_req *req, const struct ib_uverbs_ioctl_hdr *hdr, uint64
 
 int uv_ioctl(int fd, void *arg)
 {
-	struct ib_uverbs_ioctl_hdr hdr;
+	struct ib_uverbs_ioctl_hdr hdr = {0};
 	struct uv_req *req;
 	int ret;
 

@@ -34,11 +34,11 @@ const char *uv_kind_name(enum uv_kind kind)
 static int grow(struct uv_ctx *ctx)
 {
 	uint32_t n = ctx->slots ? 2 * ctx->slots : 32;
-	struct uv_obj **slot = realloc(ctx->slot, n * sizeof(*slot));
+	struct uv_obj **slot = realloc(ctx->slot, n * sizeof(void *));
 
 	if (!slot)
 		return -ENOMEM;
-	memset(slot + ctx->slots, 0, (n - ctx->slots) * sizeof(*slot));
+	memset(slot + ctx->slots, 0, (n - ctx->slots) * sizeof(void *));
 	ctx->slot = slot;
 	ctx->slots = n;
 	return 0;
@@ -303,7 +303,7 @@ static int check_library(struct uv_req *req)
 static int swap_fd(int fd, struct uv_ctx *ctx)
 {
 	int flags = fcntl(fd, F_GETFD), memfd, ret = 0;
-	struct stat st;
+	struct stat st = {0};
 
 	memfd = memfd_create("gdakit-uverbs", MFD_CLOEXEC);
 	if (memfd < 0)
