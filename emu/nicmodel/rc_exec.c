@@ -165,18 +165,20 @@ static int scatter_recv(struct nm_qp *qp, struct rc_op *op)
 static int exec_send(struct nm_qp *qp, struct rc_op *op)
 {
 	struct rc_recv *recv = &qp->rc->resp.recv;
+	uint64_t got;
 	int rc;
 
 	if (op->stage == STAGE_NEW) {
 		rc = op->info->flags & RF_FIRST ? take_recv(qp, op) : 0;
 		if (rc)
 			return rc;
-		if (recv->got + op->len > recv->total) {
+		got = recv->got + op->len;
+		if (got > recv->total) {
 			qp->obj.nic->counters.resp_local_length_error++;
 			rc_refuse(qp, op->psn, ROCE_NAK_INV_REQ, RC_CAUSE_RECV_LENGTH,
 				  "receive WQE %u holds %llu bytes, the message has at least %llu",
 				  recv->wqe_idx, (unsigned long long)recv->total,
-				  (unsigned long long)(recv->got + op->len));
+				  (unsigned long long)got);
 			return -ECANCELED;
 		}
 		op->stage = STAGE_RECV;

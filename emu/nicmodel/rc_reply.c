@@ -74,6 +74,7 @@ static int send_read_response(struct nm_qp *qp, uint32_t index)
 					   ROCE_READ_RESP_FIRST, ROCE_READ_RESP_ONLY};
 	uint8_t opcode = opcodes[first * 2 + last];
 	struct nm_packet *pkt = &qp->rc->tx;
+	uint64_t va = rd->va + off;
 	struct nm_mkey *mkey = NULL;
 	char why[NM_WHY_MAX];
 	void *bytes = NULL;
@@ -81,8 +82,8 @@ static int send_read_response(struct nm_qp *qp, uint32_t index)
 	int rc = 0;
 
 	if (n > 0) {
-		if (nm_mkey_check(qp->obj.nic, rd->rkey, rd->va + off, n, NM_ACC_RR, qp->pdn,
-				  qp->obj.number, &mkey, why) != NM_KEY_OK) {
+		if (nm_mkey_check(qp->obj.nic, rd->rkey, va, n, NM_ACC_RR, qp->pdn, qp->obj.number,
+				  &mkey, why) != NM_KEY_OK) {
 			rc_refuse(qp, rd->cur_psn, ROCE_NAK_ACCESS, RC_CAUSE_RECV_ACCESS, "%s",
 				  why);
 			return -ECANCELED;
@@ -102,7 +103,7 @@ static int send_read_response(struct nm_qp *qp, uint32_t index)
 	if (rc == -EFAULT) {
 		rc_refuse(qp, rd->cur_psn, ROCE_NAK_ACCESS, RC_CAUSE_RECV_ACCESS,
 			  "the memory behind key 0x%08x at 0x%llx is gone", rd->rkey,
-			  (unsigned long long)(rd->va + off));
+			  (unsigned long long)va);
 		return -ECANCELED;
 	}
 	return rc;
