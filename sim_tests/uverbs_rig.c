@@ -86,7 +86,7 @@ void ur_open(struct ur_dev *d)
 								MLX5_LIB_CAP_DYN_UAR};
 	struct mlx5_ib_alloc_ucontext_resp resp = {0};
 	uint64_t offset, support, type = MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC;
-	uint32_t vectors, length;
+	uint32_t vectors = 0, length;
 	struct ur_call c;
 
 	setenv(UV_ENV_WIRE, "local", 1);
