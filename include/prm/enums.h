@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Numbers of the Mellanox PRM: command opcodes, states, opcodes, syndromes. Values only, no layout. */
+/* Numbers of the Mellanox PRM: command opcodes, states, opcodes, syndromes. Values only, no layout.
+ */
 #ifndef GDAKIT_PRM_ENUMS_H
 #define GDAKIT_PRM_ENUMS_H
 

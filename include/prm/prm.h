@@ -3,9 +3,9 @@
  * Accessors for the big-endian structures of the Mellanox PRM.
  *
  * A structure is described once, in layouts.h, as a list of fields; this file turns the list into
- * constants, and the constants into get and set. A field of up to 32 bits lies inside one big-endian
- * dword and is named by the dword's byte offset and its highest and lowest bit (bit 0 is the least
- * significant), which is how the PRM prints its tables:
+ * constants, and the constants into get and set. A field of up to 32 bits lies inside one
+ * big-endian dword and is named by the dword's byte offset and its highest and lowest bit (bit 0 is
+ * the least significant), which is how the PRM prints its tables:
  *
  *     F(qpc, state, 0x00, 31, 28)     bits 31:28 of the dword at byte 0x00
  *     Q(qpc, dbr_addr, 0xa0)          64 bits at byte 0xa0
@@ -29,11 +29,14 @@
 
 #define PRM_F_CONST_(st, f, off, hi, lo)                                                           \
 	PRM_##st##_##f##_OFF = (off), PRM_##st##_##f##_HI = (hi), PRM_##st##_##f##_LO = (lo),
-#define PRM_Q_CONST_(st, f, off)        PRM_##st##_##f##_OFF = (off),
-#define PRM_B_CONST_(st, f, off, bytes) PRM_##st##_##f##_OFF = (off), PRM_##st##_##f##_BYTES = (bytes),
+#define PRM_Q_CONST_(st, f, off) PRM_##st##_##f##_OFF = (off),
+#define PRM_B_CONST_(st, f, off, bytes)                                                            \
+	PRM_##st##_##f##_OFF = (off), PRM_##st##_##f##_BYTES = (bytes),
 #define PRM_STRUCT_CONST_(st, size)                                                                \
-	enum { PRM_##st##_SIZE = (size),                                                           \
-	       PRM_FIELDS_##st(PRM_F_CONST_, PRM_Q_CONST_, PRM_B_CONST_) };
+	enum {                                                                                     \
+		PRM_##st##_SIZE = (size),                                                          \
+		PRM_FIELDS_##st(PRM_F_CONST_, PRM_Q_CONST_, PRM_B_CONST_)                          \
+	};
 PRM_STRUCTS(PRM_STRUCT_CONST_)
 
 static inline uint32_t prm_load32(const void *p)
@@ -75,7 +78,8 @@ static inline uint32_t prm_get(const void *buf, unsigned int off, unsigned int h
 }
 
 /* A value wider than its field is a bug of the caller: it would change the neighbour. */
-static inline void prm_set(void *buf, unsigned int off, unsigned int hi, unsigned int lo, uint32_t v)
+static inline void prm_set(void *buf, unsigned int off, unsigned int hi, unsigned int lo,
+			   uint32_t v)
 {
 	uint32_t mask = prm_mask(hi, lo);
 	uint8_t *p = (uint8_t *)buf + off;
@@ -89,9 +93,9 @@ static inline void prm_set(void *buf, unsigned int off, unsigned int hi, unsigne
 	prm_get((buf), PRM_##st##_##f##_OFF, PRM_##st##_##f##_HI, PRM_##st##_##f##_LO)
 #define PRM_SET(st, buf, f, v)                                                                     \
 	prm_set((buf), PRM_##st##_##f##_OFF, PRM_##st##_##f##_HI, PRM_##st##_##f##_LO, (v))
-#define PRM_GET64(st, buf, f)    prm_load64((const uint8_t *)(buf) + PRM_##st##_##f##_OFF)
+#define PRM_GET64(st, buf, f)	 prm_load64((const uint8_t *)(buf) + PRM_##st##_##f##_OFF)
 #define PRM_SET64(st, buf, f, v) prm_store64((uint8_t *)(buf) + PRM_##st##_##f##_OFF, (v))
-#define PRM_PTR(st, buf, f)      ((uint8_t *)(buf) + PRM_##st##_##f##_OFF)
-#define PRM_CPTR(st, buf, f)     ((const uint8_t *)(buf) + PRM_##st##_##f##_OFF)
+#define PRM_PTR(st, buf, f)	 ((uint8_t *)(buf) + PRM_##st##_##f##_OFF)
+#define PRM_CPTR(st, buf, f)	 ((const uint8_t *)(buf) + PRM_##st##_##f##_OFF)
 
 #endif
