@@ -355,6 +355,24 @@ Test(world, doorbells_that_nobody_sees_end_the_trap)
 	world_destroy(t.w);
 }
 
+Test(world, a_child_of_fork_may_ring_while_its_parent_is_trapped)
+{
+	struct trapped t = make_trapped();
+	int status;
+	pid_t pid;
+
+	wait_for_trap(&t);
+	pid = fork();
+	if (pid == 0) {
+		__atomic_store_n(t.program_page, FAKE_DOORBELL_COUNT, __ATOMIC_RELEASE);
+		_exit(0);
+	}
+	cr_assert_eq(waitpid(pid, &status, 0), pid);
+	cr_assert_eq(status, 0);
+	cr_assert(eventually(&fake(t.n)->doorbells, 1));
+	world_destroy(t.w);
+}
+
 Test(world, a_program_that_unmaps_a_trapped_page_harms_nobody)
 {
 	struct trapped t = make_trapped();

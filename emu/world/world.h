@@ -67,7 +67,7 @@ struct nm_nic *world_nic_model(struct world_nic *n);
  */
 uint8_t world_command(struct world_nic *n, const struct nm_cmd_ctx *ctx, const void *in,
 		      size_t in_len, void *out, size_t out_len, char *why);
-/* Runs fn under the lock, with the NIC at rest. */
+/* Runs fn under the lock, with the NIC at rest. fn must not call the world. */
 void world_locked(struct world *w, void (*fn)(void *arg), void *arg);
 /* Work may be waiting (a doorbell was written, say): wakes the thread if it sleeps. */
 void world_kick(struct world *w);
