@@ -172,6 +172,26 @@ Test(device_errors, a_poller_more_than_a_lap_behind_catches_up_alone)
 	}
 }
 
+/* Half of the first lap's CQEs are overwritten and nobody has looked at any of them. */
+Test(device_errors, a_first_look_in_the_second_lap_finds_the_first_complete)
+{
+	toy_nic nic(8);
+	uint64_t memory[2];
+
+	nic.budget = 12;
+	for (int i = 0; i < 12; i++) {
+		if (i == 8)
+			nic.poll();
+		doca_gpu_dev_verbs_put<EXCLUSIVE>(
+			&nic.qp, at_remote(&memory[0]), at_local(&memory[1]), 8,
+			DOCA_GPUNETIO_VERBS_GPU_CODE_OPT_SKIP_AVAILABILITY_CHECK);
+	}
+	nic.poll();
+	cr_assert_eq(doca_gpu_dev_verbs_poll_one_cq_at<EXCLUSIVE>(&nic.qp.cq_sq, 11), EBUSY);
+	cr_assert_eq(nic.qp.cq_sq.cqe_ci, 8, "the look itself caught up");
+	cr_assert_eq(doca_gpu_dev_verbs_poll_one_cq_at<EXCLUSIVE>(&nic.qp.cq_sq, 11), 0);
+}
+
 /* --- sizes --- */
 
 template <enum doca_gpu_dev_verbs_exec_scope ES>
@@ -346,6 +366,21 @@ Test(device_errors, a_collapsed_poll_takes_an_index_not_a_count)
 	nic.poll();
 	cr_assert_eq(doca_gpu_dev_verbs_poll_cq_collapsed_at<EXCLUSIVE>(&nic.qp, 1), 0);
 	cr_assert_eq(doca_gpu_dev_verbs_poll_one_cq_at<EXCLUSIVE>(&nic.qp.cq_sq, 2), EBUSY);
+}
+
+/* Another thread's WQE 5 completed before we could see that sq_wqe_pi had moved beyond 3. */
+Test(device_errors, a_collapsed_cqe_newer_than_our_producer_index_is_read_again)
+{
+	toy_nic nic(16);
+	uint64_t pi = 3;
+
+	memset(nic.cqe(0) + 60, 0, 4);
+	nic.cqe(0)[61] = 5;
+	cr_assert_eq(gdakit_cq_poll<GPU>(&nic.qp.cq_sq, 2, true, &pi), EBUSY);
+	cr_assert_eq(nic.qp.cq_sq.cqe_ci, 0);
+	pi = 6;
+	cr_assert_eq(gdakit_cq_poll<GPU>(&nic.qp.cq_sq, 2, true, &pi), 0);
+	cr_assert_eq(nic.qp.cq_sq.cqe_ci, 6);
 }
 
 Test(device_errors, a_collapsed_cq_reports_errors)
