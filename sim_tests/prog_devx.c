@@ -323,6 +323,31 @@ static void watch_cq(struct rig *r)
 	mlx5dv_devx_destroy_event_channel(channel);
 }
 
+/* The same query as before, its answer by way of a channel. */
+static void query_async(struct rig *r)
+{
+	struct {
+		struct mlx5dv_devx_async_cmd_hdr hdr;
+		uint8_t out[PRM_query_qp_out_SIZE];
+	} answer = {0};
+	struct mlx5dv_devx_cmd_comp *channel = mlx5dv_devx_create_cmd_comp(r->ctx);
+	uint8_t in[PRM_obj_in_SIZE] = {0};
+
+	if (!expect(channel != NULL, "mlx5dv_devx_create_cmd_comp"))
+		return;
+	PRM_SET(cmd_in, in, opcode, PRM_CMD_QUERY_QP);
+	PRM_SET(obj_in, in, number, r->qpn);
+	expect(!mlx5dv_devx_obj_query_async(r->qp, in, sizeof(in), PRM_query_qp_out_SIZE, 0x1234,
+					    channel),
+	       "QUERY_QP, asynchronously");
+	expect(!mlx5dv_devx_get_async_cmd_comp(channel, &answer.hdr, sizeof(answer)),
+	       "its answer comes");
+	expect(answer.hdr.wr_id == 0x1234, "with the id");
+	expect(PRM_GET(qpc, PRM_PTR(query_qp_out, answer.out, qpc), state) == PRM_QP_RTS,
+	       "and the state");
+	mlx5dv_devx_destroy_cmd_comp(channel);
+}
+
 /* What uses an object keeps it alive; then all goes in order. */
 static void destroy(struct rig *r)
 {
@@ -356,6 +381,7 @@ int main(void)
 	wrong_names(&r);
 	post_nop(&r, 0);
 	watch_cq(&r);
+	query_async(&r);
 	destroy(&r);
 	if (!failures)
 		printf("ok\n");

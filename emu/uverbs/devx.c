@@ -247,6 +247,55 @@ int uv_devx_obj_modify(struct uv_req *req)
 		       true);
 }
 
+int uv_devx_cmd_channel(struct uv_req *req)
+{
+	int fd, ret;
+
+	if (!uv_events_open(req->ctx, UV_EVENTS_DEVX_CMD, 0, &fd))
+		return errno ? -errno : -ENOMEM;
+	ret = uv_set_fd(req, MLX5_IB_ATTR_DEVX_ASYNC_CMD_FD_ALLOC_HANDLE, fd);
+	if (ret)
+		close(fd);
+	return ret;
+}
+
+/* The command takes no time here, so the answer is in the channel when the call returns. */
+int uv_devx_obj_query_async(struct uv_req *req)
+{
+	const uint64_t wr_id = uv_in_u64(req, MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_WR_ID, 0);
+	int fd = uv_fd(req, MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_FD);
+	struct uv_event_file *file = uv_events_find(req->ctx, UV_EVENTS_DEVX_CMD, fd);
+	struct mailbox m = {0};
+	void *in;
+	int ret;
+
+	if (!file)
+		return uv_refuse(
+			EBADF,
+			"DEVX_OBJ_ASYNC_QUERY: fd %d is not a command channel of this context", fd);
+	m.out_len = (size_t)uv_in_u64(req, MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_OUT_LEN, 0);
+	if (m.out_len < PRM_cmd_out_SIZE)
+		return uv_refuse(
+			EINVAL,
+			"DEVX_OBJ_ASYNC_QUERY: an answer of %zu bytes, expected at least %u",
+			m.out_len, PRM_cmd_out_SIZE);
+	ret = uv_in_alloc(req, MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_CMD_IN, &in, &m.in_len,
+			  UV_MAILBOX_MAX);
+	if (ret)
+		return ret;
+	m.in = in;
+	m.out = calloc(1, m.out_len);
+	m.opcode = (uint16_t)PRM_GET(cmd_in, m.in, opcode);
+	ret = m.out ? check_use(uv_obj(req, MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_HANDLE), &m, false)
+		    : -ENOMEM;
+	if (!ret) {
+		uv_command_raw(req->ctx->uid, m.in, m.in_len, m.out, m.out_len, NULL);
+		ret = uv_events_put_answer(file, wr_id, m.out, m.out_len);
+	}
+	mailbox_free(&m);
+	return ret;
+}
+
 int uv_devx_obj_release(struct uv_ctx *ctx, struct uv_obj *obj)
 {
 	const struct uv_devx_obj *d = (struct uv_devx_obj *)obj;

@@ -22,6 +22,7 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "emu/uverbs/uv.h"
@@ -436,6 +437,19 @@ static void devx(uint8_t type, uint32_t num, const uint8_t *eqe)
 		    s->file->flags & MLX5_IB_UAPI_DEVX_CR_EV_CH_FLAGS_OMIT_DATA ? sizeof(s->cookie)
 										: sizeof(record));
 	}
+}
+
+int uv_events_put_answer(struct uv_event_file *file, uint64_t wr_id, const void *out, size_t len)
+{
+	struct iovec iov[2] = {{&wr_id, sizeof(wr_id)}, {(void *)out, len}};
+	struct msghdr msg = {.msg_iov = iov, .msg_iovlen = 2};
+	int ret = -EAGAIN;
+
+	pthread_mutex_lock(&event_lock);
+	if (file->ours >= 0 && sendmsg(file->ours, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) > 0)
+		ret = 0;
+	pthread_mutex_unlock(&event_lock);
+	return ret;
 }
 
 void uv_events_eqe(void *arg, uint32_t eqn, uint32_t intr, const uint8_t *eqe)

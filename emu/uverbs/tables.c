@@ -189,6 +189,15 @@ static const struct uv_attr_spec a_devx_event_channel[] = {
 	FD_NEW(MLX5_IB_ATTR_DEVX_ASYNC_EVENT_FD_ALLOC_HANDLE),
 	IN(MLX5_IB_ATTR_DEVX_ASYNC_EVENT_FD_ALLOC_FLAGS, M, 4, 8),
 };
+static const struct uv_attr_spec a_devx_cmd_channel[] = {
+	FD_NEW(MLX5_IB_ATTR_DEVX_ASYNC_CMD_FD_ALLOC_HANDLE)};
+static const struct uv_attr_spec a_devx_query_async[] = {
+	IDR(MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_HANDLE, M, UV_ANY),
+	MBOX_IN(MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_CMD_IN),
+	FD(MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_FD, M),
+	IN_T(MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_WR_ID, M, uint64_t),
+	IN_T(MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_OUT_LEN, M, uint16_t),
+};
 static const struct uv_attr_spec a_devx_subscribe[] = {
 	FD(MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_FD_HANDLE, M),
 	IDR(MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_OBJ_HANDLE, O, UV_ANY),
@@ -250,6 +259,10 @@ const struct uv_method uv_methods[] = {
 	       a_devx_obj_modify),
 	METHOD(MLX5_IB_OBJECT_DEVX_OBJ, MLX5_IB_METHOD_DEVX_OBJ_QUERY, uv_devx_obj_query,
 	       a_devx_obj_query),
+	METHOD(MLX5_IB_OBJECT_DEVX_OBJ, MLX5_IB_METHOD_DEVX_OBJ_ASYNC_QUERY,
+	       uv_devx_obj_query_async, a_devx_query_async),
+	METHOD(MLX5_IB_OBJECT_DEVX_ASYNC_CMD_FD, MLX5_IB_METHOD_DEVX_ASYNC_CMD_FD_ALLOC,
+	       uv_devx_cmd_channel, a_devx_cmd_channel),
 	METHOD(MLX5_IB_OBJECT_DEVX_UMEM, MLX5_IB_METHOD_DEVX_UMEM_REG, uv_devx_umem_reg,
 	       a_devx_umem_reg),
 	METHOD(MLX5_IB_OBJECT_DEVX_UMEM, MLX5_IB_METHOD_DEVX_UMEM_DEREG, uv_destroy_handle,

@@ -318,7 +318,7 @@ void uv_ctx_unlock(struct uv_ctx *ctx);
 
 /* ---- events (events.c) ---- */
 
-enum uv_event_file_kind { UV_EVENTS_COMP, UV_EVENTS_ASYNC, UV_EVENTS_DEVX };
+enum uv_event_file_kind { UV_EVENTS_COMP, UV_EVENTS_ASYNC, UV_EVENTS_DEVX, UV_EVENTS_DEVX_CMD };
 
 /* Makes an event file of the context; *fd is the program's end. NULL with errno. */
 struct uv_event_file *uv_events_open(struct uv_ctx *ctx, enum uv_event_file_kind kind,
@@ -342,6 +342,9 @@ int uv_events_subscribe(struct uv_event_file *file, uint16_t type, const struct 
 			uint64_t cookie, int signal_fd);
 /* Ends the subscriptions about an object, before it is destroyed. */
 void uv_events_unsubscribe(const struct uv_obj *obj);
+/* The answer of an asynchronous DevX query: {wr_id, mailbox}. 0, -EAGAIN: the program reads too
+ * slowly. */
+int uv_events_put_answer(struct uv_event_file *file, uint64_t wr_id, const void *out, size_t len);
 void uv_events_close_ctx(struct uv_ctx *ctx);
 /* world_event_fn */
 void uv_events_eqe(void *arg, uint32_t eqn, uint32_t intr, const uint8_t *eqe);
@@ -375,6 +378,8 @@ UV_HANDLER(uv_devx_obj_query);
 UV_HANDLER(uv_devx_obj_modify);
 UV_HANDLER(uv_devx_umem_reg);
 UV_HANDLER(uv_devx_event_channel);
+UV_HANDLER(uv_devx_cmd_channel);
+UV_HANDLER(uv_devx_obj_query_async);
 UV_HANDLER(uv_devx_subscribe);
 
 #define UV_WRITE_HANDLER(name) int name(struct uv_req *req, const void *core_in, void *core_out)
