@@ -356,6 +356,7 @@ void rc_complete_good(struct nm_qp *qp);
 /* And of that one; then the QP is in ERR. Only from nm_qp_progress(). */
 void rc_complete(struct nm_qp *qp);
 void rc_flush_run(struct nm_qp *qp);
+void rc_tell_error(struct nm_qp *qp, const char *queue, uint16_t wqe_idx, uint8_t cause);
 void rc_push(struct nm_qp *qp, struct nm_cq *cq, const struct nm_cqe *cqe);
 
 /* ---- rc_ack.c ---- */

@@ -46,6 +46,16 @@ void rc_push(struct nm_qp *qp, struct nm_cq *cq, const struct nm_cqe *cqe)
 		(void)nm_cq_push(cq, cqe);
 }
 
+/* The codes that the program will see, and how sure we are of them. */
+void rc_tell_error(struct nm_qp *qp, const char *queue, uint16_t wqe_idx, uint8_t cause)
+{
+	nm_diagnose(qp->obj.nic, qp->obj.number,
+		    "%s WQE %u completes with syndrome 0x%02x, vendor code 0x%02x (%s); the QP "
+		    "goes to ERR",
+		    queue, wqe_idx, rc_errors[cause].syndrome, rc_errors[cause].vendor_err,
+		    rc_errors[cause].source);
+}
+
 static void push_send_error(struct nm_qp *qp, const struct rc_swqe *w, uint8_t cause)
 {
 	struct rc_req *req = &qp->rc->req;
@@ -53,6 +63,8 @@ static void push_send_error(struct nm_qp *qp, const struct rc_swqe *w, uint8_t c
 	if (w->ce == NM_CE_FIRST_ERROR && req->error_reported)
 		return;
 	req->error_reported = true;
+	if (cause != RC_CAUSE_FLUSH)
+		rc_tell_error(qp, "send", w->wqe_idx, cause);
 	rc_push(qp, qp->cq_snd,
 		&(struct nm_cqe){
 			.opcode = PRM_CQE_REQ_ERR,

@@ -172,6 +172,7 @@ static void report_fatal(struct nm_qp *qp)
 	struct rc_resp *resp = &qp->rc->resp;
 
 	if (resp->recv.have) {
+		rc_tell_error(qp, "receive", resp->recv.wqe_idx, resp->cause);
 		rc_push(qp, qp->cq_rcv,
 			&(struct nm_cqe){
 				.opcode = PRM_CQE_RESP_ERR,
