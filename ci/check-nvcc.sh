@@ -54,7 +54,7 @@ if [[ -z $nvcc ]]; then
 fi
 
 echo "nvcc $(release "$nvcc"): $nvcc"
-flags=(-std=c++17 -O2 -Iinclude -Idevice -Xcompiler -Wall,-Wextra -Werror all-warnings)
+flags=(-std=c++17 -O2 -Iinclude -Idevice -Xcompiler -Wall -Xcompiler -Wextra -Werror all-warnings)
 failed=0
 for a in "${archs[@]}"; do
 	if "$nvcc" "${flags[@]}" -arch="sm_$a" -cubin -o "build/log/check_nvcc.sm_$a.cubin" device/check_nvcc.cu \

@@ -10,10 +10,6 @@
 
 static constexpr size_t device_alignment = 65536; /* as GPU allocations for a NIC are */
 
-struct cpu_event {
-	timespec when;
-};
-
 static simt_stream *stream_of(gdakit_stream s)
 {
 	return static_cast<simt_stream *>(s);
@@ -58,46 +54,45 @@ static int cpu_stream_query(gdakit_stream stream)
 }
 
 /* An event is a time stamp that its stream takes; whoever waits for it waits for the stream. */
-struct cpu_event_state {
+struct cpu_event {
 	simt_stream *stream;
-	cpu_event at;
+	timespec when;
 };
 
 static int cpu_event_create(gdakit_event *event)
 {
-	*event = new (std::nothrow) cpu_event_state{};
+	*event = new (std::nothrow) cpu_event{};
 	return *event != nullptr ? SIMT_SUCCESS : SIMT_ERR_NO_MEMORY;
 }
 
 static int cpu_event_destroy(gdakit_event event)
 {
-	delete static_cast<cpu_event_state *>(event);
+	delete static_cast<cpu_event *>(event);
 	return SIMT_SUCCESS;
 }
 
 static int cpu_event_record(gdakit_event event, gdakit_stream stream)
 {
-	cpu_event_state *e = static_cast<cpu_event_state *>(event);
+	cpu_event *e = static_cast<cpu_event *>(event);
 
 	e->stream = stream_of(stream);
 	return simt_stream_host_call(
 		e->stream,
 		[](void *arg) {
-			clock_gettime(CLOCK_MONOTONIC,
-				      &static_cast<cpu_event_state *>(arg)->at.when);
+			clock_gettime(CLOCK_MONOTONIC, &static_cast<cpu_event *>(arg)->when);
 		},
 		e);
 }
 
 static int cpu_event_synchronize(gdakit_event event)
 {
-	return simt_stream_synchronize(static_cast<cpu_event_state *>(event)->stream);
+	return simt_stream_synchronize(static_cast<cpu_event *>(event)->stream);
 }
 
 static int cpu_event_elapsed(float *ms, gdakit_event start, gdakit_event end)
 {
-	const timespec &a = static_cast<cpu_event_state *>(start)->at.when;
-	const timespec &b = static_cast<cpu_event_state *>(end)->at.when;
+	const timespec &a = static_cast<cpu_event *>(start)->when;
+	const timespec &b = static_cast<cpu_event *>(end)->when;
 
 	*ms = (float)((double)(b.tv_sec - a.tv_sec) * 1e3 + (double)(b.tv_nsec - a.tv_nsec) / 1e6);
 	return SIMT_SUCCESS;

@@ -127,7 +127,12 @@ static void lane_resume(grid *g, lane *l)
 	simt_block_idx = simt_dim3_pod{b->idx.x, b->idx.y, b->idx.z};
 	g->preempt_in = 1 + random_below(g, preempt_range);
 	g->stats.switches++;
+	g->beat->block.store(b->index, std::memory_order_relaxed);
+	g->beat->thread.store(l->tid, std::memory_order_relaxed);
+	g->beat->in_kernel.store(true, std::memory_order_relaxed);
 	context_switch(g->sched, &l->ctx);
+	g->beat->switches.store(g->stats.switches, std::memory_order_relaxed);
+	g->beat->in_kernel.store(false, std::memory_order_relaxed);
 	current_lane = nullptr;
 }
 
@@ -341,7 +346,7 @@ static uint64_t env_u64(const char *name, uint64_t fallback)
 }
 
 int grid_run(const simt_launch_config &cfg, simt_kernel_fn fn, void *arg, stack_pool *stacks,
-	     simt_launch_stats *stats)
+	     heartbeat *beat, simt_launch_stats *stats)
 {
 	context self;
 	grid g;
@@ -359,6 +364,7 @@ int grid_run(const simt_launch_config &cfg, simt_kernel_fn fn, void *arg, stack_
 	g.rng = (g.cfg.seed + 1) * 0x9e3779b97f4a7c15ull | 1;
 	g.sched = &self;
 	g.stacks = stacks;
+	g.beat = beat;
 	g.block_count = cfg.grid.x * cfg.grid.y * cfg.grid.z;
 	context_adopt_thread(&self);
 	simt_block_dim = simt_dim3_pod{cfg.block.x, cfg.block.y, cfg.block.z};

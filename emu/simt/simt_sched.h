@@ -6,6 +6,7 @@
 #ifndef SIMT_SCHED_H
 #define SIMT_SCHED_H
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -71,6 +72,13 @@ struct block {
 	std::unique_ptr<uint64_t[]> dynamic_shared;
 };
 
+/* Who runs, for onlookers on other threads: see simt_stream_synchronize. */
+struct heartbeat {
+	std::atomic<uint64_t> switches{0};
+	std::atomic<uint32_t> block{0}, thread{0};
+	std::atomic<bool> in_kernel{false}; /* a lane runs, not the scheduler */
+};
+
 struct grid {
 	simt_launch_config cfg;
 	simt_kernel_fn fn;
@@ -78,6 +86,7 @@ struct grid {
 	uint64_t rng;
 	context *sched; /* the stream thread's own context */
 	stack_pool *stacks;
+	heartbeat *beat;
 	std::vector<std::unique_ptr<block>> blocks; /* resident ones */
 	std::vector<lane *> run;		    /* may hold lanes that no longer run */
 	uint32_t next_block = 0;
@@ -96,7 +105,7 @@ extern __thread lane *current_lane;
 /* Run a whole grid on the calling OS thread. Returns SIMT_SUCCESS or what went wrong (also printed,
  * with the threads concerned, on stderr). */
 int grid_run(const simt_launch_config &cfg, simt_kernel_fn fn, void *arg, stack_pool *stacks,
-	     simt_launch_stats *stats);
+	     heartbeat *beat, simt_launch_stats *stats);
 
 /* Give way to the scheduler; returns when the current lane is picked again. */
 void lane_yield();

@@ -2,7 +2,9 @@
 /*
  * Streams: a thread and a queue each. Launches and host calls run in order.
  */
+#include <chrono>
 #include <condition_variable>
+#include <cstdio>
 #include <deque>
 #include <functional>
 #include <mutex>
@@ -25,6 +27,7 @@ struct simt_stream {
 	int error = SIMT_SUCCESS;
 	simt_launch_stats stats = {};
 	simt::stack_pool stacks;
+	simt::heartbeat beat; /* atomics: written by the worker, read by anybody */
 	std::thread thread;
 };
 
@@ -151,7 +154,7 @@ int simt_launch(const struct simt_launch_config *config, simt_kernel_fn fn, void
 	try {
 		return enqueue(cfg.stream, [cfg, fn, arg, free_arg](simt_stream *s) {
 			simt_launch_stats stats;
-			int error = simt::grid_run(cfg, fn, arg, &s->stacks, &stats);
+			int error = simt::grid_run(cfg, fn, arg, &s->stacks, &s->beat, &stats);
 
 			if (free_arg != nullptr)
 				free_arg(arg);
@@ -177,6 +180,36 @@ int simt_stream_host_call(struct simt_stream *stream, void (*fn)(void *), void *
 	}
 }
 
+/*
+ * A kernel thread that spins on a plain variable never gives way, and nothing can stop it. Whoever
+ * waits for the stream says so, once; it may also be an honest long computation.
+ */
+static constexpr std::chrono::seconds stuck_after{10};
+
+static void wait_drained(simt_stream *s, std::unique_lock<std::mutex> *guard)
+{
+	auto idle = [s] { return s->queue.empty() && !s->busy; };
+	bool told = false;
+
+	while (true) {
+		uint64_t before = s->beat.switches.load(std::memory_order_relaxed);
+
+		if (s->drained.wait_for(*guard, stuck_after, idle))
+			return;
+		if (told || !s->beat.in_kernel.load(std::memory_order_relaxed) ||
+		    s->beat.switches.load(std::memory_order_relaxed) != before)
+			continue;
+		fprintf(stderr,
+			"simt: block %u thread %u (linear indices) has run for %d s without giving "
+			"way. "
+			"A loop that waits must use atomics, gdakit_load_acquire_sys or "
+			"__nanosleep.\n",
+			s->beat.block.load(std::memory_order_relaxed),
+			s->beat.thread.load(std::memory_order_relaxed), (int)stuck_after.count());
+		told = true;
+	}
+}
+
 int simt_stream_synchronize(struct simt_stream *stream)
 {
 	simt_stream *s = stream != nullptr ? stream : default_stream();
@@ -185,7 +218,7 @@ int simt_stream_synchronize(struct simt_stream *stream)
 		return SIMT_ERR_NO_MEMORY;
 	std::unique_lock<std::mutex> guard(s->lock);
 
-	s->drained.wait(guard, [s] { return s->queue.empty() && !s->busy; });
+	wait_drained(s, &guard);
 	int error = s->error;
 
 	s->error = SIMT_SUCCESS;
