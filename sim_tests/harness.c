@@ -246,7 +246,18 @@ static uint32_t put_pas(uint8_t *at, const void *p, uint64_t len)
 	return n;
 }
 
-uint32_t hx_mkey(struct hx *h, uint32_t nic, uint32_t pd, void *p, uint64_t len, uint8_t rights)
+static void reverse_pas(uint8_t *at, uint32_t n)
+{
+	for (uint32_t i = 0; i < n / 2; i++) {
+		uint64_t low = prm_load64(at + 8 * (size_t)i);
+
+		prm_store64(at + 8 * (size_t)i, prm_load64(at + 8 * (size_t)(n - 1 - i)));
+		prm_store64(at + 8 * (size_t)(n - 1 - i), low);
+	}
+}
+
+static uint32_t make_mkey(struct hx *h, uint32_t nic, uint32_t pd, void *p, uint64_t len,
+			  uint8_t rights, bool reversed)
 {
 	static uint8_t tag = 0x51;
 	uint8_t *mkc = PRM_PTR(create_mkey_in, h->in, mkc);
@@ -256,6 +267,8 @@ uint32_t hx_mkey(struct hx *h, uint32_t nic, uint32_t pd, void *p, uint64_t len,
 	PRM_SET(cmd_in, h->in, opcode, PRM_CMD_CREATE_MKEY);
 	n = put_pas(PRM_PTR(create_mkey_in, h->in, klm_pas_mtt), p, len);
 	cr_assert(n <= 4096);
+	if (reversed)
+		reverse_pas(PRM_PTR(create_mkey_in, h->in, klm_pas_mtt), n);
 	PRM_SET(create_mkey_in, h->in, pg_access, 1);
 	PRM_SET(create_mkey_in, h->in, translations_octword_actual_size, (n + 1) / 2);
 	PRM_SET(mkc, mkc, translations_octword_size, (n + 1) / 2);
@@ -274,6 +287,19 @@ uint32_t hx_mkey(struct hx *h, uint32_t nic, uint32_t pd, void *p, uint64_t len,
 	cr_assert_eq(hx_command(h, nic, 0x110 + 8 * (((size_t)n + 1) & ~(size_t)1)), PRM_STATUS_OK,
 		     "%s", h->why);
 	return PRM_GET(create_mkey_out, h->out, mkey_index) << 8 | tag++;
+}
+
+uint32_t hx_mkey(struct hx *h, uint32_t nic, uint32_t pd, void *p, uint64_t len, uint8_t rights)
+{
+	return make_mkey(h, nic, pd, p, len, rights, false);
+}
+
+uint32_t hx_mkey_reversed(struct hx *h, uint32_t nic, uint32_t pd, void *p, uint64_t len,
+			  uint8_t rights)
+{
+	cr_assert_eq((uintptr_t)p % HX_PAGE, 0);
+	cr_assert_eq(len % HX_PAGE, 0);
+	return make_mkey(h, nic, pd, p, len, rights, true);
 }
 
 struct hx_cq *hx_cq_flags(struct hx *h, uint32_t nic, uint8_t log_size, bool collapsed, bool oi)

@@ -101,6 +101,9 @@ uint8_t hx_command(struct hx *h, uint32_t nic, size_t in_len);
 uint32_t hx_new(struct hx *h, uint32_t nic, uint16_t opcode); /* PD, UAR */
 /* Key over [p, p+len); iova is the address. */
 uint32_t hx_mkey(struct hx *h, uint32_t nic, uint32_t pd, void *p, uint64_t len, uint8_t rights);
+/* The same with its pages in reverse order: no two are neighbours in memory. */
+uint32_t hx_mkey_reversed(struct hx *h, uint32_t nic, uint32_t pd, void *p, uint64_t len,
+			  uint8_t rights);
 uint8_t hx_destroy(struct hx *h, uint32_t nic, uint16_t opcode, uint32_t number);
 
 struct hx_cq {

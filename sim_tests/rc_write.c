@@ -224,3 +224,42 @@ HX_TEST(rc_write, acks_are_coalesced)
 	cr_assert_leq(h->nic[1].acks, 60);
 	cr_expect_eq(h->nic[0].packets[ROCE_WRITE_ONLY], 60);
 }
+
+/* Byte i of a key over reversed pages. */
+static uint8_t *reversed(uint8_t *base, uint64_t len, uint64_t i)
+{
+	return base + (len / HX_PAGE - 1 - i / HX_PAGE) * HX_PAGE + i % HX_PAGE;
+}
+
+HX_TEST(rc_write, pages_of_a_key_may_lie_anywhere)
+{
+	static const uint8_t opcodes[] = {PRM_WQE_RDMA_WRITE, PRM_WQE_RDMA_READ, PRM_WQE_SEND};
+	enum { LEN = 64 * HX_PAGE, OFF = 1000, N = 50 * HX_PAGE + 77 };
+	struct hx_pair p =
+		hx_pair_of(h, &(struct hx_qp_attr){.mtu = 5}, &(struct hx_qp_attr){.mtu = 5}, LEN);
+	uint32_t akey = hx_mkey_reversed(h, 0, h->nic[0].pd, p.amem, LEN, HX_ALL_RIGHTS);
+	uint32_t bkey = hx_mkey_reversed(h, 1, h->nic[1].pd, p.bmem, LEN, HX_ALL_RIGHTS);
+
+	for (uint32_t i = 0; i < 3; i++) {
+		struct hx_wr wr = {.opcode = opcodes[i],
+				   .flags = HX_SIGNALED,
+				   .raddr = p.bmem + OFF,
+				   .rkey = bkey,
+				   .nsge = 1,
+				   .sge = {{p.amem + OFF, N, akey}}};
+		uint8_t *from = opcodes[i] == PRM_WQE_RDMA_READ ? p.bmem : p.amem;
+		uint8_t *to = from == p.amem ? p.bmem : p.amem;
+
+		hx_fill(from, LEN, i);
+		memset(to, 0, LEN);
+		hx_recv(p.b, &(struct hx_sge){p.bmem + OFF, N, bkey}, 1);
+		hx_post(p.a, &wr);
+		hx_ring(p.a);
+		HX_OK(p.a->scq, p.a->last_idx);
+		for (uint64_t j = 0; j < N; j++)
+			cr_assert_eq(*reversed(to, LEN, OFF + j), *reversed(from, LEN, OFF + j),
+				     "operation %u, byte %llu", i, (unsigned long long)j);
+		cr_assert_eq(*reversed(to, LEN, OFF - 1), 0);
+		cr_assert_eq(*reversed(to, LEN, OFF + N), 0);
+	}
+}
