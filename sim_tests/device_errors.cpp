@@ -5,15 +5,9 @@
  */
 #include <criterion/criterion.h>
 
-#include "gdakit_kernel.h"
-#include "doca_gpunetio_dev_verbs_onesided.cuh"
+#include "device_ring_kernels.cuh"
 #include "device_toy_nic.h"
 
-constexpr auto EXCLUSIVE = DOCA_GPUNETIO_VERBS_RESOURCE_SHARING_MODE_EXCLUSIVE;
-constexpr auto GPU = DOCA_GPUNETIO_VERBS_RESOURCE_SHARING_MODE_GPU;
-constexpr auto AUTO = DOCA_GPUNETIO_VERBS_NIC_HANDLER_AUTO;
-constexpr auto THREAD = DOCA_GPUNETIO_VERBS_EXEC_SCOPE_THREAD;
-constexpr auto WARP = DOCA_GPUNETIO_VERBS_EXEC_SCOPE_WARP;
 constexpr auto SKIP_DB = DOCA_GPUNETIO_VERBS_GPU_CODE_OPT_SKIP_DB_RINGING;
 constexpr auto ADD = DOCA_GPUNETIO_VERBS_SIGNAL_OP_ADD;
 
@@ -400,40 +394,6 @@ Test(device_errors, a_collapsed_cq_reports_errors)
 
 /* --- the other operations --- */
 
-struct ops_memory {
-	uint64_t data[64], remote[64], values[64], counter, old[64], fetched[64];
-};
-
-template <enum doca_gpu_dev_verbs_exec_scope ES>
-__global__ void all_operations(struct doca_gpu_dev_verbs_qp *qp, ops_memory *m, int *status)
-{
-	uint32_t t = threadIdx.x;
-	doca_gpu_dev_verbs_ticket_t ticket;
-	int failed = 0;
-
-	doca_gpu_dev_verbs_put_signal<ADD, GPU, AUTO, ES>(
-		qp, at_remote(m->remote + t), at_local(m->data + t), 8, at_remote(&m->counter),
-		at_local(m->old + t), 1, &ticket);
-	failed |= doca_gpu_dev_verbs_wait<GPU>(qp, ticket);
-	doca_gpu_dev_verbs_p<uint64_t, GPU, AUTO, ES>(qp, at_remote(m->values + t), t * 3 + 1ull,
-						      &ticket);
-	failed |= doca_gpu_dev_verbs_wait<GPU>(qp, ticket);
-	doca_gpu_dev_verbs_signal<ADD, GPU, AUTO, ES>(qp, at_remote(&m->counter),
-						      at_local(m->old + t), 1000, &ticket);
-	failed |= doca_gpu_dev_verbs_wait<GPU>(qp, ticket);
-	failed |= doca_gpu_dev_verbs_get<GPU, AUTO, ES, DOCA_GPUNETIO_VERBS_MCST_ENABLED,
-					 DOCA_GPUNETIO_VERBS_BLOCKING_MODE_ENABLED>(
-		qp, at_remote(m->values + t), at_local(m->fetched + t), 8, at_local(&m->old),
-		&ticket);
-	doca_gpu_dev_verbs_p_signal<uint16_t, ADD, GPU>(qp, at_remote(m->remote + t),
-							(uint16_t)0x4242, at_remote(&m->counter),
-							at_local(m->old + t), 1000000);
-	failed |= doca_gpu_dev_verbs_get_wait<GPU, AUTO, DOCA_GPUNETIO_VERBS_MCST_ENABLED>(
-		qp, at_local(&m->old));
-	failed |= doca_gpu_dev_verbs_wait<GPU>(qp);
-	status[t] = failed;
-}
-
 template <enum doca_gpu_dev_verbs_exec_scope ES>
 static void check_operations()
 {
@@ -443,7 +403,8 @@ static void check_operations()
 
 	for (uint64_t i = 0; i < 64; i++)
 		m.data[i] = 0x1111111111110000 + i;
-	run(&nic, ES == WARP, 32, all_operations<ES>, &nic.qp, &m, status);
+	run(&nic, ES == WARP, 32, all_operations<ES>, &nic.qp, &m, htobe32(toy_nic::rkey),
+	    htobe32(toy_nic::lkey), status);
 	cr_assert_eq(m.counter, 32 * 1001001);
 	for (uint64_t t = 0; t < 32; t++) {
 		cr_assert_eq(status[t], 0);

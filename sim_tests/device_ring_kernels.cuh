@@ -87,4 +87,47 @@ __global__ void batch_kernel(batch_args a)
 			doca_gpu_dev_verbs_qp_get_cq_sq(a.qp), base + a.rounds * blockDim.x - 1);
 }
 
+/* Every one-sided operation, by 32 threads: counter ends at 32 * 1001001. */
+struct ops_memory {
+	uint64_t data[64], remote[64], values[64], counter, old[64], fetched[64];
+};
+
+template <enum doca_gpu_dev_verbs_exec_scope ES>
+__global__ void all_operations(struct doca_gpu_dev_verbs_qp *qp, ops_memory *m, uint32_t rkey,
+			       uint32_t lkey, int *status)
+{
+	uint32_t t = threadIdx.x;
+	doca_gpu_dev_verbs_ticket_t ticket;
+	int failed = 0;
+	constexpr auto ADD = DOCA_GPUNETIO_VERBS_SIGNAL_OP_ADD;
+
+	doca_gpu_dev_verbs_put_signal<ADD, GPU, AUTO, ES>(
+		qp, doca_gpu_dev_verbs_addr{(uint64_t)(m->remote + t), rkey},
+		doca_gpu_dev_verbs_addr{(uint64_t)(m->data + t), lkey}, 8,
+		doca_gpu_dev_verbs_addr{(uint64_t)(&m->counter), rkey},
+		doca_gpu_dev_verbs_addr{(uint64_t)(m->old + t), lkey}, 1, &ticket);
+	failed |= doca_gpu_dev_verbs_wait<GPU>(qp, ticket);
+	doca_gpu_dev_verbs_p<uint64_t, GPU, AUTO, ES>(
+		qp, doca_gpu_dev_verbs_addr{(uint64_t)(m->values + t), rkey}, t * 3 + 1ull,
+		&ticket);
+	failed |= doca_gpu_dev_verbs_wait<GPU>(qp, ticket);
+	doca_gpu_dev_verbs_signal<ADD, GPU, AUTO, ES>(
+		qp, doca_gpu_dev_verbs_addr{(uint64_t)(&m->counter), rkey},
+		doca_gpu_dev_verbs_addr{(uint64_t)(m->old + t), lkey}, 1000, &ticket);
+	failed |= doca_gpu_dev_verbs_wait<GPU>(qp, ticket);
+	failed |= doca_gpu_dev_verbs_get<GPU, AUTO, ES, DOCA_GPUNETIO_VERBS_MCST_ENABLED,
+					 DOCA_GPUNETIO_VERBS_BLOCKING_MODE_ENABLED>(
+		qp, doca_gpu_dev_verbs_addr{(uint64_t)(m->values + t), rkey},
+		doca_gpu_dev_verbs_addr{(uint64_t)(m->fetched + t), lkey}, 8,
+		doca_gpu_dev_verbs_addr{(uint64_t)(&m->old), lkey}, &ticket);
+	doca_gpu_dev_verbs_p_signal<uint16_t, ADD, GPU>(
+		qp, doca_gpu_dev_verbs_addr{(uint64_t)(m->remote + t), rkey}, (uint16_t)0x4242,
+		doca_gpu_dev_verbs_addr{(uint64_t)(&m->counter), rkey},
+		doca_gpu_dev_verbs_addr{(uint64_t)(m->old + t), lkey}, 1000000);
+	failed |= doca_gpu_dev_verbs_get_wait<GPU, AUTO, DOCA_GPUNETIO_VERBS_MCST_ENABLED>(
+		qp, doca_gpu_dev_verbs_addr{(uint64_t)(&m->old), lkey});
+	failed |= doca_gpu_dev_verbs_wait<GPU>(qp);
+	status[t] = failed;
+}
+
 #endif /* DEVICE_RING_KERNELS_CUH */
