@@ -58,6 +58,16 @@ wait $pid
 rc=$?
 [ $rc -eq 3 ] || fail "SIGTERM is passed on: exit code $rc, expected 3"
 
+# Killed outright, gdakit takes the program with it.
+rm -f "$tmp/ready"
+"$gdakit" run -- sh -c 'echo $$ >'"$tmp/pid"'; : >'"$tmp/ready"'; exec sleep 600' &
+pid=$!
+for _ in $(seq 600); do [ -e "$tmp/ready" ] && break; sleep 0.05; done
+kill -KILL $pid
+wait $pid 2>/dev/null
+for _ in $(seq 600); do [ -d "/proc/$(cat "$tmp/pid")" ] || break; sleep 0.05; done
+[ -d "/proc/$(cat "$tmp/pid")" ] && fail "the program outlives a gdakit that was killed"
+
 # Arguments, environment and streams pass through; what the program executes inherits all.
 rc_is 0 "arguments" "$gdakit" run -- printf '%s|' a 'b c' -v
 has "arguments" '^a\|b c\|-v\|$' "$tmp/out"

@@ -105,6 +105,9 @@ static _Noreturn void child(const struct run_options *o, const struct uv_identit
 
 	if (view_enter(scratch, &view) || set_environment(o, id, library))
 		_exit(EXIT_REFUSED);
+	/* If we go, nobody is left to pass signals on, or to ask for the exit code. Not before the
+	 * namespace: a change of credentials clears it. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	execvp(o->argv[0], o->argv);
 	err = errno;

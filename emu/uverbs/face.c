@@ -85,6 +85,18 @@ int uv_refuse(int err, const char *fmt, ...)
 	return -err;
 }
 
+/* What keeps the device from opening at all is said in any run: the program cannot know it. */
+static int fail(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static int fail(int err, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say(fmt, ap);
+	va_end(ap);
+	return -err;
+}
+
 /* ---- commands ---- */
 
 uint8_t uv_command_raw(uint16_t uid, const void *in, size_t in_len, void *out, size_t out_len,
@@ -254,18 +266,17 @@ static int start_nic(void)
 	if (wire && !strcmp(wire, "local"))
 		wc.wire = WORLD_WIRE_LOCAL;
 	if (host ? !uv_identity_parse(&nic.id, host) : wc.wire != WORLD_WIRE_LOCAL)
-		return uv_refuse(
-			ENODEV,
-			UV_ENV_HOST
-			" is '%s', expected 127.a.b: was the program started by `gdakit run`?",
-			host ? host : "");
+		return fail(ENODEV,
+			    UV_ENV_HOST
+			    " is '%s', expected 127.a.b: was the program started by `gdakit run`?",
+			    host ? host : "");
 	if (!host)
 		uv_identity_of_block(&nic.id, UV_BLOCK_A_FIRST, 0);
 	nic.ethernet = !layer || strcmp(layer, "infiniband") != 0;
 	nic.world = world_create(&wc, &why);
 	if (!nic.world)
-		return uv_refuse(errno ? errno : EIO, "the NIC's world does not start: %s",
-				 why ? why : "");
+		return fail(errno ? errno : EIO, "the NIC's world does not start: %s",
+			    why ? why : "");
 	nc.node_guid = nic.id.node_guid;
 	memcpy(nc.mac, nic.id.mac, sizeof(nc.mac));
 	nc.lid = nic.id.lid;
@@ -275,7 +286,7 @@ static int start_nic(void)
 	nc.seed = (uint32_t)getpid();
 	nic.nic = world_add_nic(nic.world, &nc, uv_events_eqe, NULL, &why);
 	if (!nic.nic)
-		return uv_refuse(errno ? errno : EIO, "no NIC in this process: %s", why ? why : "");
+		return fail(errno ? errno : EIO, "no NIC in this process: %s", why ? why : "");
 	world_nic_gid(nic.nic, nic.id.gid);
 	return 0;
 }
@@ -298,7 +309,7 @@ int uv_nic_start(void)
 	for (enum uv_cap cap = 0; !ret && cap < UV_CAPS; cap++)
 		ret = query_cap(cap);
 	if (!ret && !nic.cap_known[UV_CAP_GENERAL])
-		ret = uv_refuse(EIO, "the NIC does not answer QUERY_HCA_CAP");
+		ret = fail(EIO, "the NIC does not answer QUERY_HCA_CAP");
 	if (!ret)
 		ret = uv_command_simple(0, "ALLOC_UAR", PRM_CMD_ALLOC_UAR, 0, &nic.uar);
 	if (!ret)
@@ -359,8 +370,8 @@ int uv_uar_bind(int fd, uint32_t uar_page, uint32_t slot)
 	void *at = nic.uar_base + (size_t)uar_page * PRM_UAR_PAGE_SIZE;
 
 	if (uar_page >= UV_UAR_PAGES)
-		return uv_refuse(EIO, "UAR page %u of the NIC, expected below %u", uar_page,
-				 UV_UAR_PAGES);
+		return fail(EIO, "UAR page %u of the NIC, expected below %u", uar_page,
+			    UV_UAR_PAGES);
 	if (mmap(at, PRM_UAR_PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
 		 (off_t)slot * PRM_UAR_PAGE_SIZE) == MAP_FAILED)
 		return -errno;
