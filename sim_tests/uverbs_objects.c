@@ -2,6 +2,7 @@
 /* Objects behind handles: references, memory checks, transitions, events, end of a context, fork.
  */
 #include <poll.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -337,4 +338,51 @@ Test(uverbs_context, a_child_has_no_engine_until_it_opens_the_device)
 	cr_assert_eq(waitpid(pid, &status, 0), pid);
 	cr_expect(WIFEXITED(status) && WEXITSTATUS(status) == 0, "status 0x%x", status);
 	cr_expect_eq(ur_pd_destroy(&dev, pd), 0, "the parent's goes on");
+}
+
+/* ---- threads ---- */
+
+enum { THREADS = 4, ROUNDS = 60 };
+
+/* Objects come and go on a context of its own and on one that all share; events arrive meanwhile.
+ */
+static void *churn(void *arg)
+{
+	struct ur_dev own, shared = *(struct ur_dev *)arg;
+	struct ib_uverbs_destroy_cq_resp resp;
+	struct ib_uverbs_reg_mr_resp mr;
+	uint32_t cq, cqn;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		int channel;
+
+		ur_open(&own);
+		channel = ur_channel(&own);
+		cr_assert_eq(ur_cq(&own, 0, 1, channel, &cq, &cqn), 0);
+		cr_assert_eq(ur_reg_mr(&own, ur_pd(&own), (uintptr_t)own.mem, 4096, 0, &mr), 0);
+		fire(cqn);
+		cr_assert_eq(next_event(channel), 1);
+		if (i & 1) {
+			cr_assert_eq(ur_cq_destroy(&own, cq, &resp), 0);
+			cr_assert_eq(resp.comp_events_reported, 1);
+		}
+		cr_assert_eq(ur_pd_destroy(&shared, ur_pd(&shared)), 0);
+		close(own.fd);
+		close(own.async_fd);
+		close(channel);
+		munmap(own.mem, UR_MEM);
+	}
+	return NULL;
+}
+
+Test(uverbs_context, threads_do_not_disturb_each_other)
+{
+	pthread_t threads[THREADS];
+	struct ur_dev shared;
+
+	ur_open(&shared);
+	for (int i = 0; i < THREADS; i++)
+		cr_assert_eq(pthread_create(&threads[i], NULL, churn, &shared), 0);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
 }

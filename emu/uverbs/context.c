@@ -183,6 +183,7 @@ void uv_ctx_destroy(struct uv_ctx *ctx)
 	pthread_mutex_unlock(&face_lock);
 
 	pthread_mutex_lock(&ctx->lock);
+	uv_events_hang_up(ctx);
 	/* Newest first: users come after what they use. */
 	while (ctx->newest) {
 		struct uv_obj *obj = ctx->newest;
@@ -194,7 +195,7 @@ void uv_ctx_destroy(struct uv_ctx *ctx)
 			       uv_kind_name(obj->kind), obj->num, -ret);
 		uv_obj_free(ctx, obj);
 	}
-	uv_events_close_ctx(ctx);
+	uv_events_forget(ctx);
 	uv_command_simple(ctx->uid, "DEALLOC_TRANSPORT_DOMAIN", PRM_CMD_DEALLOC_TRANSPORT_DOMAIN,
 			  ctx->tdn, NULL);
 	uv_command_simple(0, "DESTROY_UCTX", PRM_CMD_DESTROY_UCTX, ctx->uid, NULL);

@@ -273,16 +273,21 @@ static void hang_up(struct uv_event_file *f)
 	drop_subscriptions(subscribed_by_file, f);
 }
 
-/* The watcher may hold pointers to the files: it frees them when it looks at the list again. */
-void uv_events_close_ctx(struct uv_ctx *ctx)
+void uv_events_hang_up(struct uv_ctx *ctx)
 {
 	pthread_mutex_lock(&event_lock);
-	for (struct uv_event_file *f = files; f; f = f->next) {
-		if (f->ctx != ctx)
-			continue;
-		hang_up(f);
-		f->ctx = NULL;
-	}
+	for (struct uv_event_file *f = files; f; f = f->next)
+		if (f->ctx == ctx)
+			hang_up(f);
+	pthread_mutex_unlock(&event_lock);
+}
+
+void uv_events_forget(struct uv_ctx *ctx)
+{
+	pthread_mutex_lock(&event_lock);
+	for (struct uv_event_file *f = files; f; f = f->next)
+		if (f->ctx == ctx)
+			f->ctx = NULL;
 	pthread_mutex_unlock(&event_lock);
 	wake();
 }

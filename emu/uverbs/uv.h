@@ -345,7 +345,13 @@ void uv_events_unsubscribe(const struct uv_obj *obj);
 /* The answer of an asynchronous DevX query: {wr_id, mailbox}. 0, -EAGAIN: the program reads too
  * slowly. */
 int uv_events_put_answer(struct uv_event_file *file, uint64_t wr_id, const void *out, size_t len);
-void uv_events_close_ctx(struct uv_ctx *ctx);
+/*
+ * The end of a context, in two steps around that of its objects: no event reaches the program any
+ * more (and its descriptors, which it may have closed and used again, are left alone); then nothing
+ * points to the files, and the watcher frees them when it looks at its list again.
+ */
+void uv_events_hang_up(struct uv_ctx *ctx);
+void uv_events_forget(struct uv_ctx *ctx);
 /* world_event_fn */
 void uv_events_eqe(void *arg, uint32_t eqn, uint32_t intr, const uint8_t *eqe);
 /* In the child of a fork: forget all. */
