@@ -14,7 +14,8 @@
  * Data that other threads wrote must be released to this thread first, and data in host memory
  * needs a system-wide release by the caller (fence_release<SYNC_SCOPE_SYS>).
  *
- * A failed queue does not block: operations on it return at once and wait() says -EIO.
+ * A failed queue does not block: operations on it post nothing, return at once, and wait() says
+ * -EIO.
  */
 #ifndef DOCA_GPUNETIO_DEV_VERBS_ONESIDED_CUH
 #define DOCA_GPUNETIO_DEV_VERBS_ONESIDED_CUH
@@ -47,6 +48,20 @@ gdakit_slot_at(struct doca_gpu_dev_verbs_qp *qp, uint64_t idx, uint32_t i)
 	return slot;
 }
 
+/* Take `count` indices; false when the queue has failed: then their slots may still be the NIC's,
+ * and nothing must be written there. The indices are to be marked ready all the same. */
+template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode>
+__device__ static __forceinline__ bool
+gdakit_reserve(struct doca_gpu_dev_verbs_qp *qp, uint32_t count, uint32_t code_opt, uint64_t *first)
+{
+	constexpr uint32_t skip_check = DOCA_GPUNETIO_VERBS_GPU_CODE_OPT_SKIP_AVAILABILITY_CHECK;
+
+	*first = doca_gpu_dev_verbs_reserve_wq_slots<resource_sharing_mode>(qp, count, skip_check);
+	return (code_opt & skip_check) ||
+	       doca_gpu_dev_verbs_wait_until_slot_available<resource_sharing_mode>(
+		       qp, *first + count - 1) == 0;
+}
+
 /* One thread posts `count` (at least 1) WQEs, in as many batches as the ring's depth asks for;
  * build(slot) fills each. Returns the last index. */
 template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode,
@@ -61,14 +76,17 @@ __device__ static __forceinline__ uint64_t gdakit_post_thread(struct doca_gpu_de
 
 	for (uint32_t done = 0; done < count; done += batch) {
 		batch = count - done < depth ? count - done : depth;
-		first = doca_gpu_dev_verbs_reserve_wq_slots<resource_sharing_mode>(qp, batch,
-										   code_opt);
-		for (uint32_t i = 0; i < batch; i++)
+		const bool usable =
+			gdakit_reserve<resource_sharing_mode>(qp, batch, code_opt, &first);
+
+		for (uint32_t i = 0; usable && i < batch; i++)
 			build(gdakit_slot_at(qp, first + i, done + i));
 		doca_gpu_dev_verbs_mark_wqes_ready<resource_sharing_mode>(qp, first,
 									  first + batch - 1);
-		doca_gpu_dev_verbs_submit<resource_sharing_mode, DOCA_GPUNETIO_VERBS_SYNC_SCOPE_GPU,
-					  nic_handler>(qp, first + batch, code_opt);
+		if (usable)
+			doca_gpu_dev_verbs_submit<resource_sharing_mode,
+						  DOCA_GPUNETIO_VERBS_SYNC_SCOPE_GPU, nic_handler>(
+				qp, first + batch, code_opt);
 	}
 	return first + batch - 1;
 }
@@ -102,25 +120,28 @@ __device__ static __forceinline__ uint64_t gdakit_post_warp(struct doca_gpu_dev_
 
 	for (uint32_t done = 0; done < total;) {
 		const uint32_t batch = total - done < depth ? total - done : depth;
-		unsigned long long first = 0;
+		uint64_t first = 0;
+		int usable = 0;
 
 		if (lane == 0)
-			first = doca_gpu_dev_verbs_reserve_wq_slots<resource_sharing_mode>(
-				qp, batch, code_opt);
-		first = __shfl_sync(all, first, 0);
+			usable = gdakit_reserve<resource_sharing_mode>(qp, batch, code_opt, &first);
+		usable = __shfl_sync(all, usable, 0);
+		first = __shfl_sync(all, static_cast<unsigned long long>(first), 0);
 		__syncwarp(all);
 		for (uint32_t seq = begin > done ? begin : done; seq < end && seq < done + batch;
 		     seq++) {
 			last = first + (seq - done);
-			build(gdakit_slot_at(qp, last, seq - begin));
+			if (usable)
+				build(gdakit_slot_at(qp, last, seq - begin));
 		}
 		__syncwarp(all);
 		if (lane == 0) {
 			doca_gpu_dev_verbs_mark_wqes_ready<resource_sharing_mode>(
 				qp, first, first + batch - 1);
-			doca_gpu_dev_verbs_submit<resource_sharing_mode,
-						  DOCA_GPUNETIO_VERBS_SYNC_SCOPE_GPU, nic_handler>(
-				qp, first + batch, code_opt);
+			if (usable)
+				doca_gpu_dev_verbs_submit<resource_sharing_mode,
+							  DOCA_GPUNETIO_VERBS_SYNC_SCOPE_GPU,
+							  nic_handler>(qp, first + batch, code_opt);
 		}
 		__syncwarp(all);
 		done += batch;

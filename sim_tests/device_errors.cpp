@@ -72,6 +72,34 @@ Test(device_errors, a_failed_queue_lets_every_waiter_go_with_an_error)
 	}
 }
 
+/* The NIC may be about to flush slots of the ring; puts after the error leave them alone. */
+Test(device_errors, a_put_on_a_failed_queue_writes_and_rings_nothing)
+{
+	toy_nic nic(4);
+	uint64_t memory[2];
+	uint8_t ring[4 * 64];
+	doca_gpu_dev_verbs_ticket_t ticket;
+
+	nic.fail_at = 1;
+	for (int i = 0; i < 4; i++)
+		doca_gpu_dev_verbs_put<GPU>(&nic.qp, at_remote(&memory[0]), at_local(&memory[1]),
+					    8);
+	while (nic.poll() != 0)
+		;
+	/* slot 0 is free, the rest failed: the next but one finds out */
+	doca_gpu_dev_verbs_put<GPU>(&nic.qp, at_remote(&memory[0]), at_local(&memory[1]), 8);
+	nic.poll();
+	memcpy(ring, nic.qp.sq_wqe_daddr, sizeof(ring));
+	for (int i = 0; i < 9; i++) {
+		doca_gpu_dev_verbs_put<GPU>(&nic.qp, at_remote(&memory[0]), at_local(&memory[1]), 8,
+					    &ticket);
+		cr_assert_eq(nic.doorbell, 0);
+		cr_assert_eq(doca_gpu_dev_verbs_wait<GPU>(&nic.qp, ticket), -EIO);
+	}
+	cr_assert_eq(memcmp(ring, nic.qp.sq_wqe_daddr, sizeof(ring)), 0);
+	cr_assert_eq(nic.qp.sq_ready_index, 14);
+}
+
 Test(device_errors, what_completed_before_the_error_stays_complete)
 {
 	toy_nic nic(64);

@@ -187,6 +187,8 @@ struct toy_nic {
 	/* Is the next WQE a WAIT for a CQE that is not there yet? */
 	bool must_wait()
 	{
+		if (next >= fail_at)
+			return false;
 		const uint8_t *w = wqe(next);
 
 		if (w[3] != DOCA_GPUNETIO_IB_MLX5_OPCODE_WAIT)
@@ -201,7 +203,7 @@ struct toy_nic {
 	void execute(uint64_t idx)
 	{
 		if (idx >= fail_at) {
-			/* a failed queue flushes what it is given; its slots may be reused early */
+			/* a failed queue flushes what it is given, whatever that is */
 			complete(idx, fail_opcode, idx == fail_at ? 0x13 : 0x05);
 			return;
 		}
