@@ -13,6 +13,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -26,6 +27,8 @@ enum {
 	SLEEP_MIN_NS = 20000,
 	SLEEP_MAX_NS = 800000, /* a doorbell is served within a millisecond */
 	SLICE_NS = 100000,     /* the shortest that the scheduler grants */
+	NICE_GAIN = 10,
+	NICE_MIN = -20,
 };
 
 bool waiter_init(struct waiter *wt)
@@ -110,16 +113,28 @@ struct thread_attr {
 	uint64_t period_ns;
 };
 
+/*
+ * A short slice means an early deadline: the scheduler lets a woken thread in sooner. A lower nice
+ * value means the same more surely, but takes CAP_SYS_NICE or RLIMIT_NICE: with it, the worst
+ * percent of a round trip between programs that spin on every core is a tenth of what it is
+ * without. Still no real-time priority: a program must get its turn beside a NIC that has work
+ * without end.
+ */
 void waiter_tune_thread(void)
 {
-	struct thread_attr attr = {.size = sizeof(attr), .runtime_ns = SLICE_NS};
+	struct thread_attr attr = {.size = sizeof(attr)};
+	int32_t nice;
 
 	prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
-	/* A short slice means an early deadline: the scheduler lets a woken thread in sooner. */
-	if (syscall(SYS_sched_getattr, 0, &attr, sizeof(attr), 0) == 0 && attr.policy == 0) {
-		attr.size = sizeof(attr);
-		attr.flags = 0;
-		attr.runtime_ns = SLICE_NS;
-		syscall(SYS_sched_setattr, 0, &attr, 0);
-	}
+	if (syscall(SYS_sched_getattr, 0, &attr, sizeof(attr), 0) || attr.policy != SCHED_OTHER)
+		return;
+	nice = attr.nice;
+	attr.size = sizeof(attr);
+	attr.flags = 0;
+	attr.runtime_ns = SLICE_NS;
+	attr.nice = nice - NICE_GAIN < NICE_MIN ? NICE_MIN : nice - NICE_GAIN;
+	if (syscall(SYS_sched_setattr, 0, &attr, 0) == 0)
+		return;
+	attr.nice = nice;
+	syscall(SYS_sched_setattr, 0, &attr, 0);
 }
