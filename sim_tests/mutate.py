@@ -41,7 +41,7 @@ def copy_tree():
         if name and os.path.isfile(src):
             dst = os.path.join(TREE, name)
             os.makedirs(os.path.dirname(dst), exist_ok=True)
-            shutil.copy2(src, dst)
+            shutil.copy(src, dst)  # new times: objects of an earlier mutation are stale
 
 
 def run(cmd, timeout):

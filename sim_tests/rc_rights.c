@@ -247,7 +247,8 @@ HX_TEST(rc_rights, other_qps_go_on)
 	expect(&q, &wr, 0);
 }
 
-/* A program may unmap what a key still names; hardware has pinned the pages, we must at least survive. */
+/* A program may unmap what a key still names; hardware has pinned the pages, we must at least
+ * survive. */
 HX_TEST(rc_rights, memory_that_is_gone_ends_the_message_not_the_process)
 {
 	for (enum op op = WRITE; op <= FA; op++) {
@@ -262,8 +263,8 @@ HX_TEST(rc_rights, memory_that_is_gone_ends_the_message_not_the_process)
 			cr_assert(hx_wait(p.a->scq, cqe, SIM_S), "operation %d, side %d", op, side);
 			cr_assert_eq(cqe_syndrome(cqe),
 				     side ? PRM_SYND_REMOTE_ACCESS : PRM_SYND_LOCAL_PROT);
-			cr_assert_eq(mprotect(side ? p.bmem : p.amem, p.len, PROT_READ | PROT_WRITE),
-				     0);
+			cr_assert_eq(
+				mprotect(side ? p.bmem : p.amem, p.len, PROT_READ | PROT_WRITE), 0);
 		}
 	}
 }

@@ -242,8 +242,8 @@ static uint32_t local_poll(struct link *link, uint32_t budget)
 		struct local_frame *frame = ll->queue[i];
 
 		ll->count--;
-		for (; i < ll->count; i++)
-			ll->queue[i] = ll->queue[i + 1];
+		memmove(&ll->queue[i], &ll->queue[i + 1],
+			(ll->count - i) * sizeof(struct local_frame *));
 		decode_and_deliver(ll, frame);
 		free(frame);
 	}
