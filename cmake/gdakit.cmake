@@ -35,10 +35,11 @@ else()
 endif()
 
 # gdakit_test(NAME name SOURCES ... [LIBS ...] [LABELS ...] [TIMEOUT s]): one Criterion program,
-# one ctest entry of the same name. Without Criterion (a GPU machine) the tests are left out.
+# one ctest entry of the same name. Without Criterion (a GPU machine) the tests are left out; under
+# ThreadSanitizer those are built that have threads (LABELS threads).
 function(gdakit_test)
   cmake_parse_arguments(T "" "NAME;TIMEOUT" "SOURCES;LIBS;LABELS" ${ARGN})
-  if(NOT CRITERION_FOUND)
+  if(NOT CRITERION_FOUND OR (GDAKIT_SANITIZE MATCHES "thread" AND NOT "threads" IN_LIST T_LABELS))
     return()
   endif()
   if(NOT T_TIMEOUT)
