@@ -79,7 +79,7 @@ struct rc_swqe {
 	uint8_t cause;	  /* enum rc_cause */
 };
 
-/* Why an error CQE is written; rc_err.c has syndrome, vendor code and source for each. */
+/* Why an error CQE is written; rc_cpl.c has syndrome, vendor code and source for each. */
 enum rc_cause {
 	RC_CAUSE_NONE,
 	RC_CAUSE_FLUSH,
@@ -357,7 +357,8 @@ void rc_complete_good(struct nm_qp *qp);
 void rc_complete(struct nm_qp *qp);
 void rc_flush_run(struct nm_qp *qp);
 void rc_tell_error(struct nm_qp *qp, const char *queue, uint16_t wqe_idx, uint8_t cause);
-void rc_push(struct nm_qp *qp, struct nm_cq *cq, const struct nm_cqe *cqe);
+void rc_push(struct nm_cq *cq, const struct nm_cqe *cqe); /* NULL: nowhere */
+void rc_push_recv_error(struct nm_qp *qp, uint16_t wqe_idx, uint8_t cause);
 
 /* ---- rc_ack.c ---- */
 

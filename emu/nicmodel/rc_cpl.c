@@ -29,21 +29,24 @@ const struct rc_error rc_errors[RC_CAUSES] = {
 	[RC_CAUSE_RECV_ACCESS] = {PRM_SYND_REMOTE_ACCESS, 0x88, "guess, as for a send WQE"},
 };
 
-void rc_push(struct nm_qp *qp, struct nm_cq *cq, const struct nm_cqe *cqe)
+void rc_push(struct nm_cq *cq, const struct nm_cqe *cqe)
 {
-	struct nm_counters *counters = &qp->obj.nic->counters;
-	bool flush = cqe->syndrome == PRM_SYND_WR_FLUSH;
-
-	if (cqe->opcode == PRM_CQE_REQ_ERR) {
-		counters->req_cqe_error++;
-		counters->req_cqe_flush_error += flush;
-	} else if (cqe->opcode == PRM_CQE_RESP_ERR) {
-		counters->resp_cqe_error++;
-		counters->resp_cqe_flush_error += flush;
-	}
 	/* A full or broken CQ tells its QPs itself. */
 	if (cq)
 		(void)nm_cq_push(cq, cqe);
+}
+
+void rc_push_recv_error(struct nm_qp *qp, uint16_t wqe_idx, uint8_t cause)
+{
+	rc_push(qp->cq_rcv, &(struct nm_cqe){
+				    .opcode = PRM_CQE_RESP_ERR,
+				    .solicited = true,
+				    .qpn = qp->obj.number,
+				    .user_index = qp->user_index,
+				    .wqe_counter = wqe_idx,
+				    .syndrome = rc_errors[cause].syndrome,
+				    .vendor_err = rc_errors[cause].vendor_err,
+			    });
 }
 
 /* The codes that the program will see, and how sure we are of them. */
@@ -65,33 +68,31 @@ static void push_send_error(struct nm_qp *qp, const struct rc_swqe *w, uint8_t c
 	req->error_reported = true;
 	if (cause != RC_CAUSE_FLUSH)
 		rc_tell_error(qp, "send", w->wqe_idx, cause);
-	rc_push(qp, qp->cq_snd,
-		&(struct nm_cqe){
-			.opcode = PRM_CQE_REQ_ERR,
-			.solicited = true,
-			.qpn = qp->obj.number,
-			.user_index = qp->user_index,
-			.wqe_opcode = w->opcode,
-			.wqe_counter = w->wqe_idx,
-			.syndrome = rc_errors[cause].syndrome,
-			.vendor_err = rc_errors[cause].vendor_err,
-		});
+	rc_push(qp->cq_snd, &(struct nm_cqe){
+				    .opcode = PRM_CQE_REQ_ERR,
+				    .solicited = true,
+				    .qpn = qp->obj.number,
+				    .user_index = qp->user_index,
+				    .wqe_opcode = w->opcode,
+				    .wqe_counter = w->wqe_idx,
+				    .syndrome = rc_errors[cause].syndrome,
+				    .vendor_err = rc_errors[cause].vendor_err,
+			    });
 }
 
 static void push_send_done(struct nm_qp *qp, const struct rc_swqe *w)
 {
 	if (w->ce < NM_CE_ALWAYS)
 		return;
-	rc_push(qp, qp->cq_snd,
-		&(struct nm_cqe){
-			.opcode = PRM_CQE_REQ,
-			.solicited = w->se,
-			.qpn = qp->obj.number,
-			.user_index = qp->user_index,
-			.wqe_opcode = w->opcode,
-			.wqe_counter = w->wqe_idx,
-			.byte_cnt = (uint32_t)w->len,
-		});
+	rc_push(qp->cq_snd, &(struct nm_cqe){
+				    .opcode = PRM_CQE_REQ,
+				    .solicited = w->se,
+				    .qpn = qp->obj.number,
+				    .user_index = qp->user_index,
+				    .wqe_opcode = w->opcode,
+				    .wqe_counter = w->wqe_idx,
+				    .byte_cnt = (uint32_t)w->len,
+			    });
 }
 
 static void pop(struct nm_qp *qp, const struct rc_swqe *w)
@@ -212,16 +213,7 @@ static void flush_rq(struct nm_qp *qp, uint32_t *left)
 		resp->flush_poll_ns = qp->rc->now_ns + RC_ERR_RQ_POLL_NS;
 	}
 	while (resp->rq_ci != resp->rq_pi && *left > 0) {
-		rc_push(qp, qp->cq_rcv,
-			&(struct nm_cqe){
-				.opcode = PRM_CQE_RESP_ERR,
-				.solicited = true,
-				.qpn = qp->obj.number,
-				.user_index = qp->user_index,
-				.wqe_counter = resp->rq_ci,
-				.syndrome = rc_errors[RC_CAUSE_FLUSH].syndrome,
-				.vendor_err = rc_errors[RC_CAUSE_FLUSH].vendor_err,
-			});
+		rc_push_recv_error(qp, resp->rq_ci, RC_CAUSE_FLUSH);
 		resp->rq_ci++;
 		(*left)--;
 		qp->rc->moved = true;

@@ -107,17 +107,16 @@ static void push_recv(struct nm_qp *qp, const struct rc_op *op, uint8_t opcode, 
 {
 	struct rc_resp *resp = &qp->rc->resp;
 
-	rc_push(qp, qp->cq_rcv,
-		&(struct nm_cqe){
-			.opcode = opcode,
-			.solicited = op->se,
-			.qpn = qp->obj.number,
-			.user_index = qp->user_index,
-			.wqe_counter = resp->recv.wqe_idx,
-			.byte_cnt = byte_cnt,
-			.imm = op->imm,
-			.src_qpn = qp->remote_qpn,
-		});
+	rc_push(qp->cq_rcv, &(struct nm_cqe){
+				    .opcode = opcode,
+				    .solicited = op->se,
+				    .qpn = qp->obj.number,
+				    .user_index = qp->user_index,
+				    .wqe_counter = resp->recv.wqe_idx,
+				    .byte_cnt = byte_cnt,
+				    .imm = op->imm,
+				    .src_qpn = qp->remote_qpn,
+			    });
 	resp->recv.have = false;
 }
 

@@ -173,16 +173,7 @@ static void report_fatal(struct nm_qp *qp)
 
 	if (resp->recv.have) {
 		rc_tell_error(qp, "receive", resp->recv.wqe_idx, resp->cause);
-		rc_push(qp, qp->cq_rcv,
-			&(struct nm_cqe){
-				.opcode = PRM_CQE_RESP_ERR,
-				.solicited = true,
-				.qpn = qp->obj.number,
-				.user_index = qp->user_index,
-				.wqe_counter = resp->recv.wqe_idx,
-				.syndrome = rc_errors[resp->cause].syndrome,
-				.vendor_err = rc_errors[resp->cause].vendor_err,
-			});
+		rc_push_recv_error(qp, resp->recv.wqe_idx, resp->cause);
 		resp->recv.have = false;
 	} else {
 		nm_eq_qp_event(qp->obj.nic, resp->event, qp->obj.number);
