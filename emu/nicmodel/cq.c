@@ -228,16 +228,14 @@ static uint32_t cq_room_fresh(struct nm_cq *cq, uint32_t index, int *rc)
 /* Ring and record mapped. */
 static int cq_write_now(struct nm_cq *cq, const struct nm_ring_entry *e)
 {
-	uint8_t *slot;
 	int rc;
 
 	if (!cq_room_fresh(cq, e->index, &rc)) {
 		cq_die(cq, rc ? NM_CQ_ACCESS : NM_CQ_OVERRUN);
 		return rc ? rc : -ENOSPC;
 	}
-	slot = nm_mem_ptr(&cq->mem, e->off, PRM_CQE_SIZE);
-	assert(slot);
-	rc = nm_ring_store(cq->mem.space, slot, e->bytes);
+	rc = nm_ring_store(cq->obj.nic, &cq->mem, e->off, NM_DMA_CQE, e->bytes);
+	assert(rc != -ENOTSUP);
 	if (rc) {
 		cq_die(cq, NM_CQ_ACCESS);
 		return rc;

@@ -38,7 +38,7 @@ static void eq_put(struct nm_eq *eq, struct nm_ring_entry *e)
 {
 	uint32_t size = 1u << eq->log_size;
 	uint32_t used = (eq->producer - eq->consumer) & NM_EQ_INDEX_MASK;
-	uint8_t *slot;
+	int rc;
 
 	if (used >= size && !eq->overrun_ignore) {
 		nm_diagnose(eq->obj.nic, 0,
@@ -49,17 +49,19 @@ static void eq_put(struct nm_eq *eq, struct nm_ring_entry *e)
 	e->off = (uint64_t)(eq->producer & (size - 1)) * PRM_EQE_SIZE;
 	e->bytes[PRM_EQE_OWNER] = (uint8_t)((eq->producer >> eq->log_size) & 1);
 	eq->producer = (eq->producer + 1) & NM_EQ_INDEX_MASK;
-	slot = eq->writer ? NULL : nm_mem_ptr(&eq->mem, e->off, PRM_EQE_SIZE);
-	if (slot && nm_ring_store(eq->mem.space, slot, e->bytes)) {
+	rc = eq->writer ? nm_ring_append(eq->writer, e)
+			: nm_ring_store(eq->obj.nic, &eq->mem, e->off, NM_DMA_EQE, e->bytes);
+	assert(rc != -ENOTSUP); /* without a writer the whole ring is mapped */
+	if (rc == -EFAULT) {
 		nm_diagnose(eq->obj.nic, 0, "EQ %u: its ring is unreachable: event 0x%02x is lost",
 			    eq->obj.number, e->bytes[PRM_EQE_TYPE]);
-	} else if (slot) {
-		eq_tell(eq, e->bytes);
-	} else if (!eq->writer || nm_ring_append(eq->writer, e)) {
+	} else if (rc) {
 		nm_diagnose(eq->obj.nic, 0, "EQ %u: no memory: event 0x%02x is lost",
 			    eq->obj.number, e->bytes[PRM_EQE_TYPE]);
-	} else {
+	} else if (eq->writer) {
 		eq_busy(eq);
+	} else {
+		eq_tell(eq, e->bytes);
 	}
 }
 

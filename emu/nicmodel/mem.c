@@ -156,16 +156,45 @@ int nm_mem_segs(const struct nm_mem *mem, uint64_t off, uint64_t len, struct nm_
 	return (int)count;
 }
 
-int nm_dma_start(struct nm_nic *nic, struct nm_space *space, struct nm_dma *dma)
-{
-	if (nm_watched(nic, NM_EV_DMA)) {
-		struct nm_event ev = {.kind = NM_EV_DMA, .dma = {.dma = dma, .space = space}};
+/* ---- the points of NM_EV_DMA ---- */
 
-		if (nm_point(nic, &ev) == NM_FAIL)
-			return -EFAULT;
-	}
+static int dma_point(struct nm_nic *nic, uint32_t qpn, struct nm_space *space,
+		     const struct nm_dma *dma)
+{
+	struct nm_event ev = {.kind = NM_EV_DMA, .qpn = qpn, .dma = {.dma = dma, .space = space}};
+
+	return nm_point(nic, &ev) == NM_FAIL ? -EFAULT : 0;
+}
+
+int nm_dma_start(struct nm_nic *nic, uint32_t qpn, struct nm_space *space, struct nm_dma *dma)
+{
+	if (nm_watched(nic, NM_EV_DMA) && dma_point(nic, qpn, space, dma))
+		return -EFAULT;
 	return space->ops->submit(space, dma);
 }
+
+int nm_touch_mem_watched(struct nm_nic *nic, uint32_t qpn, enum nm_purpose purpose, bool to_space,
+			 const struct nm_mem *mem, uint64_t off, uint64_t len)
+{
+	struct nm_dma dma = {.purpose = purpose, .to_space = to_space, .nsegs = 1, .len = len};
+
+	/* What has a pointer is one segment. */
+	if (nm_mem_segs(mem, off, len, dma.segs, 1) != 1)
+		return -EFAULT;
+	return dma_point(nic, qpn, mem->space, &dma);
+}
+
+int nm_touch_key_watched(struct nm_nic *nic, uint32_t qpn, enum nm_purpose purpose, bool to_space,
+			 const struct nm_mkey *mkey, uint64_t va, uint64_t len)
+{
+	struct nm_dma dma = {.purpose = purpose, .to_space = to_space, .nsegs = 1, .len = len};
+
+	if (nm_mkey_segs(mkey, va, len, dma.segs, 1) != 1)
+		return -EFAULT;
+	return dma_point(nic, qpn, nm_mkey_space(mkey), &dma);
+}
+
+/* ---- doorbell records ---- */
 
 int nm_dbr_init(struct nm_dbr *dbr, struct nm_space *space, uint64_t addr)
 {
@@ -189,7 +218,7 @@ static int dbr_start(struct nm_nic *nic, struct nm_dbr *dbr)
 	};
 	dbr->asked = dbr->waiting;
 	dbr->waiting = 0;
-	return nm_dma_start(nic, dbr->space, &dbr->dma);
+	return nm_dma_start(nic, 0, dbr->space, &dbr->dma);
 }
 
 static void dbr_arrived(struct nm_dbr *dbr, int rc)
@@ -221,11 +250,26 @@ static int dbr_transfer(struct nm_nic *nic, struct nm_dbr *dbr, uint8_t bit)
 	return rc;
 }
 
+static int dbr_touch(struct nm_nic *nic, const struct nm_dbr *dbr, unsigned int word)
+{
+	struct nm_dma dma = {
+		.purpose = NM_DMA_DBR,
+		.nsegs = 1,
+		.segs = {{.addr = dbr->addr + 4 * (uint64_t)word, .len = 4}},
+		.len = 4,
+	};
+
+	return dma_point(nic, 0, dbr->space, &dma);
+}
+
 /* Acquire: the WQEs or CQ slots that the record speaks of are read after it. */
-static int dbr_load(const struct nm_dbr *dbr, unsigned int word, uint32_t *value)
+static int dbr_load(struct nm_nic *nic, const struct nm_dbr *dbr, unsigned int word,
+		    uint32_t *value)
 {
 	uint32_t be;
 
+	if (nm_watched(nic, NM_EV_DMA) && dbr_touch(nic, dbr, word))
+		return -EFAULT;
 	if (!dbr->space->ops->copy) {
 		*value = be32toh(__atomic_load_n(&dbr->flat[word], __ATOMIC_ACQUIRE));
 		return 0;
@@ -246,7 +290,7 @@ int nm_dbr_read(struct nm_nic *nic, struct nm_dbr *dbr, unsigned int word, uint3
 	if (!dbr->space)
 		return -EFAULT;
 	if (dbr->flat)
-		return dbr_load(dbr, word, value);
+		return dbr_load(nic, dbr, word, value);
 	if (!(dbr->ready & bit))
 		rc = dbr_transfer(nic, dbr, bit);
 	if (rc)

@@ -104,8 +104,8 @@ void *nm_mem_ptr(const struct nm_mem *mem, uint64_t off, uint64_t len);
 int nm_mem_segs(const struct nm_mem *mem, uint64_t off, uint64_t len, struct nm_seg *segs,
 		uint32_t max);
 
-/* Starts a transfer through observers and faults: codes of nm_space_ops.submit. */
-int nm_dma_start(struct nm_nic *nic, struct nm_space *space, struct nm_dma *dma);
+/* Starts a transfer, a point of NM_EV_DMA: codes of nm_space_ops.submit. qpn: 0 if no QP's. */
+int nm_dma_start(struct nm_nic *nic, uint32_t qpn, struct nm_space *space, struct nm_dma *dma);
 
 /* A doorbell record: two big-endian dwords. Mapped where possible, else read by transfer. */
 struct nm_dbr {
@@ -439,6 +439,29 @@ enum nm_verdict nm_point(struct nm_nic *nic, struct nm_event *ev);
 /* The two halves of nm_point, where the fault must be asked before and observers told after. */
 enum nm_verdict nm_fault_at(struct nm_nic *nic, struct nm_event *ev);
 void nm_observe(struct nm_nic *nic, struct nm_event *ev);
+/*
+ * The point of NM_EV_DMA for what is moved through a pointer: to be called before [off, off+len) of
+ * a region, or a checked range of a key, is read or written. 0, or -EFAULT: the fault hook wants
+ * that memory gone.
+ */
+int nm_touch_mem_watched(struct nm_nic *nic, uint32_t qpn, enum nm_purpose purpose, bool to_space,
+			 const struct nm_mem *mem, uint64_t off, uint64_t len);
+int nm_touch_key_watched(struct nm_nic *nic, uint32_t qpn, enum nm_purpose purpose, bool to_space,
+			 const struct nm_mkey *mkey, uint64_t va, uint64_t len);
+static inline int nm_touch_mem(struct nm_nic *nic, uint32_t qpn, enum nm_purpose purpose,
+			       bool to_space, const struct nm_mem *mem, uint64_t off, uint64_t len)
+{
+	if (!nm_watched(nic, NM_EV_DMA))
+		return 0;
+	return nm_touch_mem_watched(nic, qpn, purpose, to_space, mem, off, len);
+}
+static inline int nm_touch_key(struct nm_nic *nic, uint32_t qpn, enum nm_purpose purpose,
+			       bool to_space, const struct nm_mkey *mkey, uint64_t va, uint64_t len)
+{
+	if (!nm_watched(nic, NM_EV_DMA))
+		return 0;
+	return nm_touch_key_watched(nic, qpn, purpose, to_space, mkey, va, len);
+}
 /* The NIC refuses or drops something: one sentence for the observers. */
 void nm_diagnose(struct nm_nic *nic, uint32_t qpn, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

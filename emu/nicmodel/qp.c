@@ -170,7 +170,7 @@ static void set_state(struct nm_qp *qp, uint8_t to)
 
 	qp->state = to;
 	if (nm_watched(qp->obj.nic, NM_EV_STATE))
-		nm_point(qp->obj.nic, &ev);
+		nm_observe(qp->obj.nic, &ev);
 }
 
 void nm_qp_enter(struct nm_qp *qp, uint8_t to)

@@ -296,6 +296,12 @@ int rc_copy(const struct nm_space *space, void *to, const void *from, uint32_t l
 /* Is a mapped piece of at most one MTU still there? It spans two pages at most, so its ends tell.
  */
 bool rc_there(const struct nm_space *space, const void *ptr, uint32_t len);
+/* [off, off+len) of the QP's region, mapped at `from`, to the NIC's memory: 0, -EFAULT. */
+int rc_ring_copy(struct nm_qp *qp, const void *from, uint64_t off, void *to, uint32_t len);
+/* Before a piece of a checked key, mapped at ptr, travels by reference: 0, -EFAULT. At most an MTU.
+ */
+int rc_touch_gather(struct nm_qp *qp, const struct nm_mkey *mkey, uint64_t va, const void *ptr,
+		    uint32_t len);
 /* Payload [off, off+len) of a packet, or of `bytes` if not NULL, to mapped memory: 0, -EFAULT. */
 int rc_copy_payload(const struct nm_space *space, void *to, const struct nm_packet *pkt,
 		    const void *bytes, uint32_t off, uint32_t len);

@@ -138,6 +138,9 @@ static int change(struct nm_qp *qp, struct rc_op *op, struct nm_mkey *mkey, uint
 {
 	void *word = nm_mkey_ptr(mkey, op->va, op->atomic.bytes);
 
+	if (word && nm_touch_key(qp->obj.nic, qp->obj.number, NM_DMA_ATOMIC, true, mkey, op->va,
+				 op->atomic.bytes))
+		return -EFAULT;
 	if (word)
 		return change_mapped(op, nm_mkey_space(mkey), word, old);
 	if (op->pkt)

@@ -139,7 +139,7 @@ static int gather_iov(struct nm_qp *qp, uint64_t off, uint32_t n)
 			ptr = nm_mkey_ptr(mkey, sge.va + skip, len);
 			if (!ptr)
 				return -ENOTSUP;
-			if (!rc_there(nm_mkey_space(mkey), ptr, len))
+			if (rc_touch_gather(qp, mkey, sge.va + skip, ptr, len))
 				return -EFAULT;
 			add_iov(pkt, ptr, len);
 		}
@@ -173,6 +173,9 @@ static int fill_piece(struct nm_qp *qp)
 	if (!mkey)
 		return -EPERM;
 	ptr = nm_mkey_ptr(mkey, sge.va + skip, len);
+	if (ptr && nm_touch_key(qp->obj.nic, qp->obj.number, NM_DMA_GATHER, false, mkey,
+				sge.va + skip, len))
+		return -EFAULT;
 	if (ptr)
 		return rc_copy(nm_mkey_space(mkey), to, ptr, len);
 	return rc_xfer_key(qp, &req->fill_xfer, NM_DMA_GATHER, false, mkey, sge.va + skip, to, len);
@@ -313,7 +316,9 @@ bool rc_scatter(struct nm_qp *qp, uint32_t seq, uint64_t off, const struct nm_pa
 		}
 		/* Behind pieces that still wait, everything waits: memory changes in order. */
 		ptr = req->nlandings ? NULL : nm_mkey_ptr(mkey, sge.va + skip, n);
-		if (ptr ? rc_copy_payload(nm_mkey_space(mkey), ptr, pkt, bytes, done, n) != 0
+		if (ptr ? nm_touch_key(qp->obj.nic, qp->obj.number, NM_DMA_SCATTER, true, mkey,
+				       sge.va + skip, n) ||
+				    rc_copy_payload(nm_mkey_space(mkey), ptr, pkt, bytes, done, n)
 			: !land(qp, nm_mkey_space(mkey), seq, sge.lkey, sge.va + skip, pkt, bytes,
 				done, n)) {
 			*cause = RC_CAUSE_MEMORY;

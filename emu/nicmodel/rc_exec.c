@@ -79,6 +79,9 @@ static int place(struct nm_qp *qp, struct rc_op *op, struct nm_mkey *mkey, uint6
 		rc = rc_xfer_poll(&resp->xfer);
 	} else {
 		ptr = nm_mkey_ptr(mkey, va, len);
+		if (ptr &&
+		    nm_touch_key(qp->obj.nic, qp->obj.number, NM_DMA_SCATTER, true, mkey, va, len))
+			return -EFAULT;
 		if (ptr)
 			return rc_copy_payload(nm_mkey_space(mkey), ptr, op->pkt, op->bytes,
 					       op->done, len);

@@ -39,7 +39,8 @@ static int peek(struct nm_qp *qp, uint16_t wqe_idx)
 	int rc;
 
 	if (req->flat)
-		return rc_copy(qp->mem.space, req->peek, req->flat + off, sizeof(req->peek));
+		return rc_ring_copy(qp, req->flat + off, qp->sq_off + off, req->peek,
+				    sizeof(req->peek));
 	if (req->peeking) {
 		rc = rc_xfer_poll(&req->fetch);
 	} else {
@@ -121,8 +122,8 @@ static int fetch_more(struct nm_qp *qp)
 		if (n > req->ring.bbs - slot)
 			n = req->ring.bbs - slot;
 		if (req->flat) {
-			rc = rc_copy(qp->mem.space, req->ring.base + off, req->flat + off,
-				     n * PRM_WQEBB_SIZE);
+			rc = rc_ring_copy(qp, req->flat + off, qp->sq_off + off,
+					  req->ring.base + off, n * PRM_WQEBB_SIZE);
 			if (rc == 0)
 				req->fetched = (uint16_t)(req->fetched + n);
 			return rc;
@@ -179,7 +180,7 @@ static void observe_fetch(struct nm_qp *qp, uint32_t bbs)
 	for (uint32_t ow = 0; ow < bbs * NM_WQEBB_OCTOWORDS; ow++)
 		memcpy(wqe + ow * NM_OCTOWORD, nm_wqe_octoword(&req->ring, req->next_idx, ow),
 		       NM_OCTOWORD);
-	nm_point(qp->obj.nic, &ev);
+	nm_observe(qp->obj.nic, &ev);
 }
 
 int rc_req_fetch(struct nm_qp *qp)

@@ -43,7 +43,7 @@ static int fetch(struct nm_qp *qp)
 	} else {
 		ptr = nm_mem_ptr(&qp->mem, off, len);
 		if (ptr)
-			return rc_copy(qp->mem.space, resp->rwqe, ptr, len);
+			return rc_ring_copy(qp, ptr, off, resp->rwqe, len);
 		rc = rc_xfer_ring(qp, &resp->rq_xfer, off, resp->rwqe, len);
 	}
 	resp->recv.fetching = rc == -EINPROGRESS;
@@ -101,7 +101,7 @@ int rc_recv_take(struct nm_qp *qp)
 				  .wqe = resp->rwqe,
 				  .len = 1u << qp->rq_stride_log},
 		};
-		nm_point(qp->obj.nic, &ev);
+		nm_observe(qp->obj.nic, &ev);
 	}
 	parse(qp);
 	resp->rq_ci++;

@@ -43,7 +43,7 @@ static int read_bytes(struct nm_qp *qp, uint32_t index, struct nm_mkey *mkey, ui
 
 	*bytes = nm_mkey_ptr(mkey, rd->va + off, n);
 	if (*bytes)
-		return rc_there(nm_mkey_space(mkey), *bytes, n) ? 0 : -EFAULT;
+		return rc_touch_gather(qp, mkey, rd->va + off, *bytes, n);
 	at = psn_diff(rd->cur_psn, resp->bounce_psn);
 	if (resp->rd_xfer.busy || resp->rd_xfer.lost)
 		rc = rc_xfer_poll(&resp->rd_xfer);

@@ -48,13 +48,35 @@ int rc_copy_payload(const struct nm_space *space, void *to, const struct nm_pack
 	return rc;
 }
 
-static int start(struct nm_qp *qp, struct rc_xfer *x, struct nm_space *space)
+int rc_ring_copy(struct nm_qp *qp, const void *from, uint64_t off, void *to, uint32_t len)
+{
+	if (nm_touch_mem(qp->obj.nic, qp->obj.number, NM_DMA_WQE, false, &qp->mem, off, len))
+		return -EFAULT;
+	return rc_copy(qp->mem.space, to, from, len);
+}
+
+int rc_touch_gather(struct nm_qp *qp, const struct nm_mkey *mkey, uint64_t va, const void *ptr,
+		    uint32_t len)
+{
+	if (nm_touch_key(qp->obj.nic, qp->obj.number, NM_DMA_GATHER, false, mkey, va, len))
+		return -EFAULT;
+	return rc_there(nm_mkey_space(mkey), ptr, len) ? 0 : -EFAULT;
+}
+
+/* x->dma.segs hold nsegs segments. */
+static int start(struct nm_qp *qp, struct rc_xfer *x, struct nm_space *space, int nsegs,
+		 void *local, uint32_t len)
 {
 	int rc;
 
+	if (nsegs < 0)
+		return -EFAULT;
+	x->dma.nsegs = (uint32_t)nsegs;
+	x->dma.local = local;
+	x->dma.len = len;
 	x->space = space;
 	x->lost = false;
-	rc = nm_dma_start(qp->obj.nic, space, &x->dma);
+	rc = nm_dma_start(qp->obj.nic, qp->obj.number, space, &x->dma);
 	x->busy = rc == -EINPROGRESS;
 	return rc;
 }
@@ -62,36 +84,22 @@ static int start(struct nm_qp *qp, struct rc_xfer *x, struct nm_space *space)
 int rc_xfer_key(struct nm_qp *qp, struct rc_xfer *x, enum nm_purpose purpose, bool to_space,
 		struct nm_mkey *mkey, uint64_t va, void *local, uint32_t len)
 {
-	int nsegs;
-
 	assert(!x->busy);
-	nsegs = nm_mkey_segs(mkey, va, len, x->dma.segs, NM_DMA_MAX_SEGS);
-	if (nsegs < 0)
-		return -EFAULT;
 	x->dma.purpose = purpose;
 	x->dma.to_space = to_space;
-	x->dma.nsegs = (uint32_t)nsegs;
-	x->dma.local = local;
-	x->dma.len = len;
 	x->mkey = mkey;
-	return start(qp, x, nm_mkey_space(mkey));
+	return start(qp, x, nm_mkey_space(mkey),
+		     nm_mkey_segs(mkey, va, len, x->dma.segs, NM_DMA_MAX_SEGS), local, len);
 }
 
 int rc_xfer_ring(struct nm_qp *qp, struct rc_xfer *x, uint64_t off, void *local, uint32_t len)
 {
-	int nsegs;
-
 	assert(!x->busy);
-	nsegs = nm_mem_segs(&qp->mem, off, len, x->dma.segs, NM_DMA_MAX_SEGS);
-	if (nsegs < 0)
-		return -EFAULT;
 	x->dma.purpose = NM_DMA_WQE;
 	x->dma.to_space = false;
-	x->dma.nsegs = (uint32_t)nsegs;
-	x->dma.local = local;
-	x->dma.len = len;
 	x->mkey = NULL;
-	return start(qp, x, qp->mem.space);
+	return start(qp, x, qp->mem.space,
+		     nm_mem_segs(&qp->mem, off, len, x->dma.segs, NM_DMA_MAX_SEGS), local, len);
 }
 
 int rc_xfer_poll(struct rc_xfer *x)

@@ -57,10 +57,17 @@ int nm_ring_append(struct nm_ring_writer *w, const struct nm_ring_entry *entry)
 	return 0;
 }
 
-int nm_ring_store(const struct nm_space *space, uint8_t *slot, const uint8_t *bytes)
+int nm_ring_store(struct nm_nic *nic, const struct nm_mem *mem, uint64_t off,
+		  enum nm_purpose purpose, const uint8_t *bytes)
 {
+	const struct nm_space *space = mem->space;
+	uint8_t *slot = nm_mem_ptr(mem, off, NM_ENTRY);
 	uint32_t last;
 
+	if (!slot)
+		return -ENOTSUP;
+	if (nm_touch_mem(nic, 0, purpose, true, mem, off, NM_ENTRY))
+		return -EFAULT;
 	if (!space->ops->copy)
 		memcpy(slot, bytes, NM_ENTRY - NM_ENTRY_TAIL);
 	else if (space->ops->copy(slot, bytes, NM_ENTRY - NM_ENTRY_TAIL))
@@ -94,7 +101,7 @@ static int ring_start(struct nm_nic *nic, struct nm_ring_writer *w, const struct
 		dma->len += NM_ENTRY;
 		w->in_flight++;
 	}
-	return nm_dma_start(nic, mem->space, dma);
+	return nm_dma_start(nic, 0, mem->space, dma);
 }
 
 int nm_ring_write(struct nm_nic *nic, struct nm_ring_writer *w, const struct nm_mem *mem,
@@ -104,12 +111,11 @@ int nm_ring_write(struct nm_nic *nic, struct nm_ring_writer *w, const struct nm_
 	int rc;
 
 	while (w->head && !w->in_flight && most) {
-		uint8_t *slot = nm_mem_ptr(mem, w->head->off, NM_ENTRY);
-
-		if (!slot)
+		rc = nm_ring_store(nic, mem, w->head->off, purpose, w->head->bytes);
+		if (rc == -ENOTSUP)
 			break;
-		if (nm_ring_store(mem->space, slot, w->head->bytes))
-			return -EFAULT;
+		if (rc)
+			return rc;
 		done(ctx, w->head);
 		ring_pop(w);
 		moved++;

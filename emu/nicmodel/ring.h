@@ -11,9 +11,10 @@ struct nm_ring_writer *nm_ring_create(void); /* NULL: no memory */
 void nm_ring_destroy(struct nm_ring_writer *w, struct nm_space *space);
 int nm_ring_append(struct nm_ring_writer *w,
 		   const struct nm_ring_entry *entry); /* copies; 0, -ENOMEM */
-/* Body first, then the last dword with one store. `slot`: 64 bytes that `space` mapped. 0; -EFAULT:
- * gone since. */
-int nm_ring_store(const struct nm_space *space, uint8_t *slot, const uint8_t *bytes);
+/* An entry at `off` of a ring: body first, then the last dword with one store. 0; -EFAULT: its
+ * memory is gone; -ENOTSUP: that slot is not mapped. */
+int nm_ring_store(struct nm_nic *nic, const struct nm_mem *mem, uint64_t off,
+		  enum nm_purpose purpose, const uint8_t *bytes);
 
 /* Told of each entry after it became visible, in order. */
 typedef void (*nm_ring_done_fn)(void *ctx, const struct nm_ring_entry *entry);
