@@ -355,6 +355,48 @@ Test(world, doorbells_that_nobody_sees_end_the_trap)
 	world_destroy(t.w);
 }
 
+static void sleep_long(void *arg)
+{
+	((struct world *)arg)->trapped_sleep_ns = UINT64_C(3600000000000);
+}
+
+/* Until the thread sleeps with the doorbells trapped; false: this kernel does not offer it. */
+static bool wait_for_sleep(struct trapped *t)
+{
+	if (!wait_for_trap(t))
+		return false;
+	for (int i = 0; i < 20000; i++) {
+		if (atomic_load(&t->w->trap.armed) && atomic_load(&t->w->waiter.asleep))
+			return true;
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+	}
+	return false;
+}
+
+Test(world, a_command_wakes_the_thread_of_an_idle_nic)
+{
+	struct trapped t = make_trapped();
+	uint8_t in[16] = {0}, out[16];
+	uint32_t before;
+
+	world_locked(t.w, sleep_long, t.w);
+	if (!wait_for_sleep(&t)) {
+		world_destroy(t.w);
+		cr_skip_test("no userfaultfd with write protection here");
+	}
+	before = atomic_load(&fake(t.n)->progresses);
+	cr_assert_eq(
+		world_command(t.n, &(struct nm_cmd_ctx){0}, in, sizeof(in), out, sizeof(out), NULL),
+		0);
+	cr_assert(eventually(&fake(t.n)->progresses, before + 1));
+	cr_assert(wait_for_sleep(&t));
+	before = atomic_load(&fake(t.n)->progresses);
+	world_locked(t.w, set_timer, fake(t.n));
+	cr_assert(eventually(&fake(t.n)->timers, 1));
+	cr_assert(eventually(&fake(t.n)->progresses, before + 1));
+	world_destroy(t.w);
+}
+
 Test(world, a_child_of_fork_may_ring_while_its_parent_is_trapped)
 {
 	struct trapped t = make_trapped();

@@ -83,11 +83,17 @@ static void enter(struct world *w)
 	pthread_mutex_lock(&w->lock);
 }
 
+/*
+ * Whatever a caller did may be work for the NIC (a QP at RTS whose WQEs were posted before, a
+ * flush) or end the trap (a new UAR page): a sleeping thread looks at once, and often for a while.
+ */
 static void leave(struct world *w)
 {
+	w->last_work_ns = clock_ns();
 	if (atomic_fetch_sub(&w->callers, 1) == 1)
 		pthread_cond_signal(&w->calm);
 	pthread_mutex_unlock(&w->lock);
+	waiter_kick(&w->waiter);
 }
 
 /*
@@ -196,7 +202,7 @@ static void rest(struct world *w, const struct round *r, uint64_t now_ns)
 	else if (try_trap(w))
 		return;
 	if (w->trap.armed)
-		sleep_ns = TRAPPED_SLEEP_NS;
+		sleep_ns = w->trapped_sleep_ns;
 	if (sleep_ns == 0 || r->next_ns <= now_ns)
 		return;
 	if (r->next_ns - now_ns < sleep_ns)
@@ -319,6 +325,7 @@ struct world *world_create(const struct world_config *config, const char **why)
 	}
 	w->last_work_ns = clock_ns();
 	w->trap.fd = -1;
+	w->trapped_sleep_ns = TRAPPED_SLEEP_NS;
 	atomic_init(&w->trappable, config->trap_doorbells && trap_init(&w->trap));
 	return w;
 }
@@ -434,8 +441,6 @@ struct world_nic *world_add_nic(struct world *w, const struct nm_config *config,
 	}
 out:
 	leave(w);
-	if (n)
-		waiter_kick(&w->waiter); /* its socket is to be slept on, too */
 	return n;
 }
 
@@ -469,8 +474,6 @@ uint8_t world_command(struct world_nic *n, const struct nm_cmd_ctx *ctx, const v
 
 	enter(w);
 	status = nm_nic_command(n->nic, ctx, in, in_len, out, out_len, why);
-	/* Commands announce work (a QP at RTS, say): the thread looks more often for a while. */
-	w->last_work_ns = clock_ns();
 	leave(w);
 	return status;
 }
@@ -479,13 +482,7 @@ void world_locked(struct world *w, void (*fn)(void *arg), void *arg)
 {
 	enter(w);
 	fn(arg);
-	w->last_work_ns = clock_ns();
 	leave(w);
-}
-
-void world_kick(struct world *w)
-{
-	waiter_kick(&w->waiter);
 }
 
 void world_doorbells_unseen(struct world *w)

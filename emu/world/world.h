@@ -63,14 +63,14 @@ struct nm_nic *world_nic_model(struct world_nic *n);
 
 /*
  * nm_nic_command() under the lock. A command waits for at most the slice that the NIC's thread is
- * in; the thread gives way to commands before it takes the next.
+ * in; the thread gives way to commands before it takes the next. Afterwards the thread is awake,
+ * for a command may be work for it.
  */
 uint8_t world_command(struct world_nic *n, const struct nm_cmd_ctx *ctx, const void *in,
 		      size_t in_len, void *out, size_t out_len, char *why);
-/* Runs fn under the lock, with the NIC at rest. fn must not call the world. */
+/* Runs fn under the lock, with the NIC at rest. fn must not call the world. Like a command, it
+ * wakes the NIC's thread. */
 void world_locked(struct world *w, void (*fn)(void *arg), void *arg);
-/* Work may be waiting (a doorbell was written, say): wakes the thread if it sleeps. */
-void world_kick(struct world *w);
 
 /*
  * From now on somebody rings whose stores no page protection of this process catches (a GPU, for

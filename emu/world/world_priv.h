@@ -129,6 +129,7 @@ struct world {
 		trappable; /* doorbells may be trapped: config, until world_doorbells_unseen() */
 	struct trap trap;  /* the thread's */
 	bool trap_failed;  /* not tried again before there has been work */
+	uint64_t trapped_sleep_ns; /* longest sleep while the doorbells are trapped */
 };
 
 #endif
