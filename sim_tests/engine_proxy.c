@@ -44,7 +44,7 @@ static void rang(const struct doca_gpu_verbs_qp *qp, uint32_t pi)
 {
 	const uint8_t *reg = (const uint8_t *)qp->sq_db;
 
-	cr_assert_eq(be32_at(reg, 0), pi << 8, "index");
+	cr_assert_eq(be32_at(reg, 0), (pi & 0xffff) << 8, "an index of 16 bits");
 	cr_assert_eq(be32_at(reg, 4), doca_verbs_qp_get_qpn(qp->qp) << 8, "QPN");
 }
 
@@ -70,8 +70,19 @@ Test(engine_proxy, a_step_rings_what_the_kernel_published_and_nothing_else)
 	cr_assert_eq(*qp->sq_db, 0, "once");
 	*qp->qp_cpu->sq_db = 0x123456789;
 	cr_assert_eq(doca_gpu_verbs_cpu_proxy_progress(qp, NULL), DOCA_SUCCESS);
-	rang(qp, 0x23456789);
+	rang(qp, 0x6789);
 	cr_assert_eq(be32toh(*qp->sq_dbrec), 0x6789, "a record has 16 bits");
+	cr_assert_eq(doca_gpu_verbs_destroy_qp_hl(hl), DOCA_SUCCESS);
+}
+
+Test(engine_proxy, a_long_index_stays_in_its_field_of_the_register)
+{
+	struct doca_gpu_verbs_qp_hl *hl = make_hl(HANDLER(CPU_PROXY), MODE(VALID_DBR));
+	struct doca_gpu_verbs_qp *qp = hl->qp_gverbs;
+
+	*qp->qp_cpu->sq_db = 0x12345;
+	cr_assert_eq(doca_gpu_verbs_cpu_proxy_progress(qp, NULL), DOCA_SUCCESS);
+	cr_assert_eq(be32_at((const uint8_t *)qp->sq_db, 0), 0x234500);
 	cr_assert_eq(doca_gpu_verbs_destroy_qp_hl(hl), DOCA_SUCCESS);
 }
 
@@ -144,7 +155,7 @@ static bool wait_for_ring(const struct doca_gpu_verbs_qp *qp, uint32_t pi)
 	for (int i = 0; i < 20000; i++) {
 		uint64_t reg = __atomic_load_n(qp->sq_db, __ATOMIC_ACQUIRE);
 
-		if (be32_at((const uint8_t *)&reg, 0) == pi << 8)
+		if (be32_at((const uint8_t *)&reg, 0) == (pi & 0xffff) << 8)
 			return true;
 		nanosleep(&nap, NULL);
 	}

@@ -37,10 +37,14 @@ static inline void record_before_register(void)
 #endif
 }
 
-/* The doorbell's 8 bytes, as they lie in memory: be32 index << 8, be32 QPN << 8. */
+/*
+ * The doorbell's 8 bytes, as they lie in memory: be32 index << 8, be32 QPN << 8. The index is the
+ * WQE's of 16 bits, like the one in the control segment that a poster rings with (PRM, Doorbell
+ * Ring); above it lies another field.
+ */
 static uint64_t doorbell(uint32_t pi, uint32_t qpn_shift8_be)
 {
-	return (uint64_t)qpn_shift8_be << 32 | htobe32(pi << 8);
+	return (uint64_t)qpn_shift8_be << 32 | htobe32((pi & DOCA_GPUNETIO_VERBS_WQE_PI_MASK) << 8);
 }
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "doorbell() puts the index first");
 
