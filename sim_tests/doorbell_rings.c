@@ -163,6 +163,23 @@ HX_TEST(doorbell_rings, without_a_record_slots_of_the_last_lap_are_not_taken)
 	expect_nothing(h, p.a->scq);
 }
 
+HX_TEST(doorbell_rings, a_swept_slot_that_claims_more_than_the_ring_ends_the_sweep)
+{
+	struct hx_qp_attr attr = {.no_dbr = true, .log_sq = 2};
+	struct hx_pair p = hx_pair_of(h, &attr, NULL, 1 << 16);
+	struct hx_wr nop = {.opcode = PRM_WQE_NOP, .flags = HX_SIGNALED};
+
+	for (uint16_t i = 0; i < 3; i++)
+		cr_assert_eq(hx_post(p.a, &nop), i);
+	nop.ds = 16; /* four WQEBBs, one is left */
+	cr_assert_eq(hx_post(p.a, &nop), 3);
+	p.a->sq_pi = 1;
+	hx_ring_pi(p.a);
+	hx_run(h, SIM_MS);
+	for (uint16_t i = 0; i < 3; i++)
+		HX_OK(p.a->scq, i);
+}
+
 HX_TEST(doorbell_rings, a_number_that_names_no_qp_is_harmless)
 {
 	static const uint32_t numbers[] = {0, 0x123456, 0xffffff};

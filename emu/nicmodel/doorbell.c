@@ -72,8 +72,7 @@ static void ring_sq(struct nm_nic *nic, struct nm_uar *uar, uint32_t offset, uin
 		return;
 	}
 	rc_req_candidate(qp, index, "the doorbell");
-	qp->rc->req.db_seen = true;
-	nm_qp_schedule(qp);
+	rc_req_look(qp, false);
 }
 
 static void ring_cq(struct nm_nic *nic, struct nm_uar *uar, uint32_t offset, uint64_t value)
@@ -92,7 +91,8 @@ static void ring_cq(struct nm_nic *nic, struct nm_uar *uar, uint32_t offset, uin
 	nm_cq_arm(cq, (uint32_t)(value >> 32));
 }
 
-static void ring(struct nm_nic *nic, struct nm_uar *uar, uint32_t offset, uint64_t value)
+/* False: the fault hook wants that nobody rang. */
+static bool ring(struct nm_nic *nic, struct nm_uar *uar, uint32_t offset, uint64_t value)
 {
 	struct nm_event ev = {
 		.kind = NM_EV_DOORBELL,
@@ -101,7 +101,7 @@ static void ring(struct nm_nic *nic, struct nm_uar *uar, uint32_t offset, uint64
 	};
 
 	if (nm_watched(nic, NM_EV_DOORBELL) && nm_point(nic, &ev) == NM_DROP)
-		return;
+		return false;
 	nic->counters.doorbells++;
 	switch (offset) {
 	case PRM_UAR_CQ_ARM:
@@ -115,6 +115,7 @@ static void ring(struct nm_nic *nic, struct nm_uar *uar, uint32_t offset, uint64
 		ring_sq(nic, uar, offset, value);
 		break;
 	}
+	return true;
 }
 
 void nm_nic_doorbell(struct nm_nic *nic, uint32_t uar_page, uint32_t offset, uint64_t value)
@@ -131,8 +132,7 @@ void nm_nic_doorbell(struct nm_nic *nic, uint32_t uar_page, uint32_t offset, uin
 			    uar ? "where no doorbell is" : "which is not allocated");
 		return;
 	}
-	ring(nic, uar, offset, value);
-	if (!uar->sweep_ns)
+	if (ring(nic, uar, offset, value) && !uar->sweep_ns)
 		uar->sweep_ns = nm_now(nic) + SWEEP_NS;
 }
 
@@ -165,10 +165,8 @@ static bool poll_register(struct nm_nic *nic, struct nm_uar *uar, uint32_t offse
 	bool rang = false;
 	uint64_t value;
 
-	for (uint32_t i = 0; i < DOORBELLS_PER_POLL && take(uar, offset, &value); i++) {
-		ring(nic, uar, offset, value);
-		rang = true;
-	}
+	for (uint32_t i = 0; i < DOORBELLS_PER_POLL && take(uar, offset, &value); i++)
+		rang |= ring(nic, uar, offset, value);
 	return rang;
 }
 
@@ -191,9 +189,7 @@ static void sweep(struct nm_uar *uar)
 	for (struct nm_qp *qp = uar->qps; qp; qp = qp->uar_next) {
 		if (!qp->rc || !qp->has_sq || qp->state == PRM_QP_RST)
 			continue;
-		qp->rc->req.db_seen = true;
-		qp->rc->req.sweep = true;
-		nm_qp_schedule(qp);
+		rc_req_look(qp, true);
 	}
 	for (struct nm_cq *cq = uar->cqs; cq; cq = cq->uar_next)
 		nm_cq_check_arm(cq);

@@ -153,8 +153,7 @@ static void start_flush(struct nm_qp *qp)
 	req->link_retry_ns = 0;
 	req->refetch_since = 0;
 	req->refetch_ns = 0;
-	req->db_seen = true;
-	req->sweep = true;
+	rc_req_look(qp, true);
 	/* A receive WQE that a broken message holds is flushed first. */
 	if (resp->recv.have)
 		resp->rq_ci = resp->recv.wqe_idx;

@@ -121,7 +121,10 @@ struct rc_req {
 	uint16_t next_idx;	/* first WQEBB of the next WQE to decode */
 	uint16_t ci;		/* first WQEBB that is not done */
 	bool db_seen;		/* the doorbell record is to be read */
+	bool db_reading;	/* that read is under way */
+	bool db_again;		/* and a ring came since it began */
 	bool sweep;		/* no_dbr: look for WQEs that nobody rang for */
+	bool sweep_again;	/* and from the start: a sweep came during a peek */
 	uint64_t refetch_since; /* 0: no WQE is awaited */
 	uint64_t refetch_ns;
 	struct rc_xfer fetch;
@@ -320,6 +323,11 @@ void rc_xfer_cancel(struct rc_xfer *x);
 
 /* A doorbell named a producer candidate for the SQ. */
 void rc_req_candidate(struct nm_qp *qp, uint16_t index, const char *from);
+/*
+ * After a ring, or for a sweep of the page: the record (the slots, without a record) is to be read
+ * as it is from now on. A read under way does not count.
+ */
+void rc_req_look(struct nm_qp *qp, bool sweep);
 /* Reads the doorbell record if a ring or a sweep asked for it. 0, -EINPROGRESS. */
 int rc_req_dbr(struct nm_qp *qp);
 /* The WQE at next_idx is wholly in the copy: 0; -EAGAIN: nothing posted, or wait; -EINPROGRESS;

@@ -31,6 +31,20 @@ void rc_req_candidate(struct nm_qp *qp, uint16_t index, const char *from)
 		req->pi = index;
 }
 
+void rc_req_look(struct nm_qp *qp, bool sweep)
+{
+	struct rc_req *req = &qp->rc->req;
+
+	/* What is being read was perhaps read before the program wrote it. */
+	req->db_again = req->db_reading;
+	req->db_seen = true;
+	if (sweep) {
+		req->sweep_again = req->peeking;
+		req->sweep = true;
+	}
+	nm_qp_schedule(qp);
+}
+
 /* First octoword of a slot that nobody rang for: 0, -EINPROGRESS, -EFAULT. */
 static int peek(struct nm_qp *qp, uint16_t wqe_idx)
 {
@@ -59,6 +73,7 @@ static int peek(struct nm_qp *qp, uint16_t wqe_idx)
 static int sweep_slots(struct nm_qp *qp)
 {
 	struct rc_req *req = &qp->rc->req;
+	uint16_t before;
 
 	while ((uint16_t)(req->pi - req->ci) < req->ring.bbs) {
 		int rc = peek(qp, req->pi);
@@ -69,38 +84,57 @@ static int sweep_slots(struct nm_qp *qp)
 		if (rc || (uint16_t)(prm_load32(req->peek) >> 8) != req->pi ||
 		    prm_load32(req->peek + 4) >> 8 != qp->obj.number || ds == 0)
 			break;
-		qp->rc->moved = true;
+		before = req->pi;
 		rc_req_candidate(qp, (uint16_t)(req->pi + (ds + 3) / NM_WQEBB_OCTOWORDS),
 				 "a swept slot");
+		if (req->pi == before)
+			break; /* it claims more than the ring has */
+		qp->rc->moved = true;
 	}
-	req->sweep = false;
+	req->sweep = req->sweep_again;
+	req->sweep_again = false;
+	return 0;
+}
+
+/* 0, -EINPROGRESS. */
+static int read_record(struct nm_qp *qp)
+{
+	struct rc_req *req = &qp->rc->req;
+	uint32_t word;
+	int rc = nm_dbr_read(qp->obj.nic, &qp->dbr, 1, &word);
+
+	req->db_reading = rc == -EINPROGRESS;
+	if (rc == -EINPROGRESS)
+		return rc;
+	req->db_seen = req->db_again;
+	req->db_again = false;
+	if (rc) {
+		nm_diagnose(qp->obj.nic, qp->obj.number,
+			    "the doorbell record at 0x%llx cannot be read",
+			    (unsigned long long)qp->dbr.addr);
+		qp->rc->fatal = true;
+		req->db_seen = false;
+		return 0;
+	}
+	/* The kernel's driver writes more than 16 bits. */
+	rc_req_candidate(qp, (uint16_t)word, "the doorbell record");
 	return 0;
 }
 
 int rc_req_dbr(struct nm_qp *qp)
 {
 	struct rc_req *req = &qp->rc->req;
-	uint32_t word;
-	int rc;
+	int rc = 0;
 
-	if (qp->no_dbr)
-		return req->sweep ? sweep_slots(qp) : 0;
-	if (!req->db_seen)
-		return 0;
-	rc = nm_dbr_read(qp->obj.nic, &qp->dbr, 1, &word);
-	if (rc == -EINPROGRESS)
+	/* Twice at most: nothing rings in between. */
+	if (qp->no_dbr) {
+		while (rc == 0 && req->sweep)
+			rc = sweep_slots(qp);
 		return rc;
-	req->db_seen = false;
-	if (rc) {
-		nm_diagnose(qp->obj.nic, qp->obj.number,
-			    "the doorbell record at 0x%llx cannot be read",
-			    (unsigned long long)qp->dbr.addr);
-		qp->rc->fatal = true;
-		return 0;
 	}
-	/* The kernel's driver writes more than 16 bits. */
-	rc_req_candidate(qp, (uint16_t)word, "the doorbell record");
-	return 0;
+	while (rc == 0 && req->db_seen)
+		rc = read_record(qp);
+	return rc;
 }
 
 /* More WQEBBs into the copy, up to pi: 0, -EINPROGRESS, -EFAULT. */

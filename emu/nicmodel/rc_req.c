@@ -29,8 +29,7 @@ void rc_req_start(struct nm_qp *qp, uint32_t psn)
 	req->retry_left = qp->retry_count;
 	req->rnr_left = qp->rnr_retry;
 	req->rnr_timer = RC_RNR_NONE;
-	req->db_seen = true; /* WQEs may have been posted in RTR */
-	req->sweep = true;
+	rc_req_look(qp, true); /* WQEs may have been posted in RTR */
 }
 
 void rc_req_seek(struct nm_qp *qp)

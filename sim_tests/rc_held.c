@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Transfers that do not end: what the program does meanwhile must not be lost, and nobody may wait
+ * for them for ever.
+ */
+#include "sim_tests/harness.h"
+
+#include <errno.h>
+
+#include "emu/nicmodel/roce.h"
+
+enum { STASHES = 8, PEEK_LEN = 16 };
+
+/* The copy-only space of a harness, with transfers that are held by their purpose. */
+static struct {
+	const struct nm_space_ops *real;
+	struct nm_space_ops ops;
+	uint32_t held;		/* 1 << enum nm_purpose */
+	uint32_t held_len;	/* only of this length; 0: of any */
+	uint32_t polls;		/* of held ones */
+	uint32_t writes, reads; /* of atomics, submitted */
+	struct {
+		struct nm_dma *dma;
+		uint8_t bytes[64];
+	} stash[STASHES]; /* what a held read saw when it began */
+} slow;
+
+static bool is_held(const struct nm_dma *dma)
+{
+	return (slow.held & 1u << dma->purpose) && (!slow.held_len || slow.held_len == dma->len);
+}
+
+static int slow_submit(struct nm_space *space, struct nm_dma *dma)
+{
+	int rc = slow.real->submit(space, dma);
+
+	slow.writes += dma->purpose == NM_DMA_ATOMIC && dma->to_space;
+	slow.reads += dma->purpose == NM_DMA_ATOMIC && !dma->to_space;
+	if (!is_held(dma) || dma->to_space || rc != -EINPROGRESS)
+		return rc;
+	for (uint32_t i = 0; i < STASHES; i++) {
+		if (slow.stash[i].dma)
+			continue;
+		cr_assert_eq(dma->nsegs, 1);
+		cr_assert_leq(dma->len, sizeof(slow.stash[i].bytes));
+		slow.stash[i].dma = dma;
+		memcpy(slow.stash[i].bytes, (void *)(uintptr_t)dma->segs[0].addr, dma->len);
+		return rc;
+	}
+	cr_assert_fail("more held reads than %u", STASHES);
+	return rc;
+}
+
+static int slow_poll(struct nm_space *space, struct nm_dma *dma)
+{
+	int rc;
+
+	if (is_held(dma)) {
+		slow.polls++;
+		return -EINPROGRESS;
+	}
+	rc = slow.real->poll(space, dma);
+	for (uint32_t i = 0; i < STASHES && rc == 0; i++) {
+		if (slow.stash[i].dma != dma)
+			continue;
+		memcpy(dma->local, slow.stash[i].bytes, dma->len);
+		slow.stash[i].dma = NULL;
+	}
+	return rc;
+}
+
+static void slow_cancel(struct nm_space *space, struct nm_dma *dma)
+{
+	for (uint32_t i = 0; i < STASHES; i++) {
+		if (slow.stash[i].dma == dma)
+			slow.stash[i].dma = NULL;
+	}
+	slow.real->cancel(space, dma);
+}
+
+static struct hx *open_slow(void)
+{
+	struct hx *h = hx_open(&(struct hx_config){.seed = 3, .copied = true});
+
+	slow.real = h->space->ops;
+	slow.ops = *slow.real;
+	slow.ops.submit = slow_submit;
+	slow.ops.poll = slow_poll;
+	slow.ops.cancel = slow_cancel;
+	h->space->ops = &slow.ops;
+	return h;
+}
+
+static void close_slow(struct hx *h)
+{
+	slow.held = 0;
+	h->space->ops = slow.real;
+	hx_close(h);
+}
+
+static struct hx_wr write_wr(const struct hx_pair *p)
+{
+	return (struct hx_wr){.opcode = PRM_WQE_RDMA_WRITE,
+			      .flags = HX_SIGNALED,
+			      .raddr = p->bmem,
+			      .rkey = p->bkey,
+			      .nsge = 1,
+			      .sge = {{p->amem, 64, p->akey}}};
+}
+
+/* libmlx5 rings with the last WQE's first index: only the record has what is behind it. */
+Test(rc_held, a_ring_while_the_record_is_read_is_not_lost)
+{
+	struct hx *h = open_slow();
+	struct hx_pair p = hx_pair(h, NULL);
+	struct hx_wr wr = write_wr(&p);
+
+	hx_run(h, SIM_MS);
+	slow.held = 1u << NM_DMA_DBR;
+	hx_post(p.a, &wr);
+	hx_ring(p.a);
+	hx_run(h, SIM_MS); /* beyond the sweep */
+	hx_post(p.a, &wr);
+	hx_ring(p.a);
+	hx_run(h, SIM_MS);
+	cr_assert_gt(slow.polls, 0);
+	slow.held = 0;
+	HX_OK(p.a->scq, 0);
+	HX_OK(p.a->scq, 1);
+	close_slow(h);
+}
+
+/* Without a record: the ring was overwritten by q's, and the slot was peeked at before. */
+Test(rc_held, a_sweep_during_a_peek_looks_again)
+{
+	struct hx *h = open_slow();
+	struct hx_qp_attr attr = {.no_dbr = true};
+	struct hx_pair p = hx_pair_of(h, &attr, NULL, 1 << 16);
+	struct hx_pair q = hx_pair_of(h, &attr, NULL, 1 << 16);
+	struct hx_wr wr = write_wr(&p);
+
+	hx_run(h, SIM_MS);
+	slow.held = 1u << NM_DMA_WQE;
+	slow.held_len = PEEK_LEN;
+	wr = write_wr(&q);
+	hx_post(q.a, &wr);
+	hx_ring_pi(q.a);
+	hx_run(h, SIM_MS);
+	cr_assert_gt(slow.polls, 0);
+	wr = write_wr(&p);
+	hx_post(p.a, &wr);
+	hx_ring_pi(q.a);
+	hx_run(h, SIM_MS);
+	slow.held = 0;
+	HX_OK(q.a->scq, 0);
+	HX_OK(p.a->scq, 0);
+	close_slow(h);
+}
