@@ -46,8 +46,7 @@ void rig_open_config(struct rig *rig, bool copied, void (*change)(struct nm_conf
 				   .link_is_ethernet = true,
 				   .port_mtu = 5,
 				   .qpn_prefix = 0x2a0000,
-				   .uar_pages = RIG_UAR_PAGES,
-				   .seed = 1};
+				   .uar_pages = RIG_UAR_PAGES};
 	struct nm_ops ops = {
 		.ctx = rig, .now_ns = rig_now, .link_send = rig_send, .event = rig_event};
 	struct space_copy_config copy = {.seed = 1, .min_polls = 1, .max_polls = 4};

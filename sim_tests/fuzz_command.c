@@ -470,8 +470,7 @@ static void setup(struct fuzz *f)
 				   .link_is_ethernet = true,
 				   .port_mtu = 3,
 				   .qpn_prefix = 0x10000,
-				   .uar_pages = UAR_PAGES,
-				   .seed = 1};
+				   .uar_pages = UAR_PAGES};
 	struct nm_ops ops = {
 		.ctx = f, .now_ns = fuzz_now, .link_send = fuzz_send, .event = fuzz_event};
 	struct nm_cmd_ctx ctx = {.space = &f->space};

@@ -72,7 +72,6 @@ struct nm_nic *nm_nic_create(const struct nm_config *config, const struct nm_ops
 	nic->table[NM_OBJ_UAR].limit = config->uar_pages - 1;
 	nic->table[NM_OBJ_QP].first |= config->qpn_prefix;
 	nic->run_tail = &nic->run_head;
-	nic->rng = config->seed ? config->seed : 1;
 	return nic;
 }
 

@@ -124,13 +124,30 @@ struct nm_packet {
 /* ------------------------------------------------------------------------------------------------
  * Observers and faults: one event type, met at the same points of the engine. Observers watch; the
  * fault hook may change what happens there. With neither, a point costs one test of a mask.
+ *
+ *   kind       verdicts   what a verdict does; any other one passes
+ *   COMMAND    FAIL       not executed, status INT_ERR
+ *   DOORBELL   DROP       the register is emptied, but nobody rang
+ *   DMA        FAIL       nothing is moved, as if the memory were gone
+ *   TX, RX     DROP, DUP  the packet is lost, or comes twice
+ *   CQE, EQE   DROP       not written; the next one takes its slot
+ *   FETCH, STATE, DIAGNOSIS: only watched, the hook is not asked
+ *
+ * The hook is asked first and may change packet, CQE and EQE; observers then see what it left. They
+ * are told of what is dropped or failed, too: a packet on a bad wire was sent. For a command the
+ * hook is asked before and observers are told after, with the answer.
+ *
+ * DMA: a transfer of a space that copies is met when it is submitted. Memory that is mapped is used
+ * in place; each piece is met before it is touched, with `local` NULL: payload per packet and
+ * segment, WQEs as they are fetched, each look at a doorbell record, each CQE and EQE, and an
+ * atomic once (to_space) where a copying space has two transfers.
  */
 
 enum nm_event_kind {
 	NM_EV_COMMAND,	 /* after a command: in, out, status and reason */
 	NM_EV_DOORBELL,	 /* a UAR register was taken */
 	NM_EV_FETCH,	 /* a WQE was fetched (send or receive) */
-	NM_EV_DMA,	 /* a transfer was submitted */
+	NM_EV_DMA,	 /* memory is about to be read or written */
 	NM_EV_TX,	 /* a packet is about to be sent */
 	NM_EV_RX,	 /* a packet arrived */
 	NM_EV_CQE,	 /* a CQE is about to be written */
@@ -145,7 +162,7 @@ struct nm_event {
 	enum nm_event_kind kind;
 	uint64_t time_ns;
 	struct nm_nic *nic;
-	uint32_t qpn; /* 0 where no QP is concerned */
+	uint32_t qpn; /* 0 where no QP is concerned, and for records and rings of CQEs and EQEs */
 	union {
 		struct {
 			uint16_t opcode, uid;
@@ -241,7 +258,6 @@ struct nm_config {
 	void *uar_base;	       /* memory of the UAR pages, uar_pages * 4096 bytes, page aligned; the
 				  owner's */
 	uint32_t uar_pages;
-	uint32_t seed;
 };
 
 /*
@@ -319,7 +335,7 @@ struct nm_counters {
 	uint64_t req_cqe_error, resp_cqe_error, req_cqe_flush_error, resp_cqe_flush_error;
 	uint64_t req_remote_access_errors, req_remote_invalid_request, resp_remote_access_errors;
 	uint64_t resp_local_length_error, rx_write_requests, rx_read_requests, rx_atomic_requests;
-	uint64_t rx_icrc_encapsulated, doorbells, wqes, cqes;
+	uint64_t doorbells, wqes, cqes;
 };
 const struct nm_counters *nm_nic_counters(const struct nm_nic *nic);
 

@@ -2,19 +2,28 @@
 /*
  * Inside the model: objects, and what its files offer each other.
  *
- *   cmd.c, cmd_*.c  mailboxes -> objects          (table of commands)
- *   cap.c           QUERY_HCA_CAP                  (table of capabilities)
- *   obj.c           numbers, owners, references
- *   mem.c           page lists -> extents -> pointers or transfers
- *   mkey.c          rights, bounds, translation
- *   cq.c, eq.c      CQEs, arming, EQEs
- *   doorbell.c      UAR registers and doorbell records -> producer indices
- *   wqe.c           WQE bytes -> struct nm_wr
- *   rc_req.c        requester: WQE -> packets, ACKs, timers, completions
- *   rc_resp.c       responder: packets -> memory, ACKs, replay
- *   qp.c            states, flush, errors
- *   roce.h          BTH and extension headers
- *   nic.c           create, progress, observers
+ *   cmd.c, cmd_*.c           mailboxes -> objects (table of commands)
+ *   cap.c, cap_profile.c     QUERY_HCA_CAP (table of capabilities)
+ *   prm_print.c              structures of the PRM as text
+ *   obj.c                    numbers, owners, references
+ *   mem.c                    page lists -> extents -> pointers or transfers; doorbell records
+ *   mkey.c                   rights, bounds, translation
+ *   cq.c, eq.c, ring.c       CQEs, arming, EQEs; entries on their way into a ring
+ *   doorbell.c               UAR registers -> producer indices, arms
+ *   wqe.c                    WQE bytes -> struct nm_wr
+ *   qp.c                     states, the QP's turn
+ *   rc_fetch.c               doorbell record and ring -> WQEs
+ *   rc_req.c, rc_ack.c       requester: WQEs -> packets; ACKs, NAKs, responses, timers
+ *   rc_data.c                requester: payload out of memory and back into it
+ *   rc_wait.c                requester: WAIT for a CQE
+ *   rc_cpl.c                 completions, errors, flush
+ *   rc_resp.c, rc_exec.c     responder: packets -> operations -> memory
+ *   rc_recv.c, rc_atomic.c   responder: receive WQEs; atomics
+ *   rc_reply.c               responder: ACKs, NAKs, responses, replay
+ *   rc_link.c, rc_xfer.c     packets to and from the link; transfers of the transport
+ *   roce.h, roce_wire.c      BTH and extension headers; whole frames
+ *   crc32.c                  for the ICRC
+ *   nic.c                    create, progress, timers, observers
  *
  * Everything runs under the owner's lock (see nm.h); no function here is thread-safe.
  */
@@ -419,7 +428,6 @@ struct nm_nic {
 	struct nm_qp *run_head, **run_tail; /* QPs with work */
 	struct nm_cq *busy_cqs; /* cq.c: CQs with pending writes, arms to read, deaths to tell */
 	struct nm_eq *busy_eqs; /* eq.c: likewise */
-	uint32_t rng;
 	/* nic.c: heap of QPs by timer_ns; as many slots as there are QPs, so arming cannot fail */
 	struct nm_qp **timers;
 	uint32_t ntimers, timer_cap;

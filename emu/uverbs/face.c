@@ -283,7 +283,6 @@ static int start_nic(void)
 	nc.link_is_ethernet = nic.ethernet;
 	nc.uar_base = nic.uar_base;
 	nc.uar_pages = UV_UAR_PAGES;
-	nc.seed = (uint32_t)getpid();
 	nic.nic = world_add_nic(nic.world, &nc, uv_events_eqe, NULL, &why);
 	if (!nic.nic)
 		return fail(errno ? errno : EIO, "no NIC in this process: %s", why ? why : "");

@@ -95,7 +95,6 @@ static bool add_nic(struct sim *s, uint32_t index)
 		.link_is_ethernet = !s->config.infiniband,
 		.port_mtu = s->config.port_mtu ? s->config.port_mtu : 5,
 		.uar_pages = pages,
-		.seed = s->config.seed + index,
 	};
 	const struct nm_ops ops = {
 		.ctx = n,
