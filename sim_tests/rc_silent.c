@@ -2,6 +2,8 @@
 /* WQEs that send nothing: NOP, DUMP, WAIT. */
 #include "sim_tests/harness.h"
 
+#include "emu/nicmodel/roce.h"
+
 static void expect_nothing(struct hx *h, struct hx_cq *cq)
 {
 	uint8_t cqe[64];
@@ -72,6 +74,46 @@ HX_TEST(rc_silent, a_dump_reads_what_its_key_allows)
 	hx_ring(p.a);
 	HX_OK(p.a->scq, 0);
 	HX_ERR(p.a->scq, PRM_SYND_LOCAL_PROT, 1);
+}
+
+/* The last ACK packet that the NIC was to send, kept back. */
+static enum nm_verdict keep_back(void *ctx, struct nm_event *ev)
+{
+	struct nm_packet *kept = ctx;
+
+	if (ev->packet->hdr[0] != ROCE_ACK)
+		return NM_PASS;
+	*kept = *ev->packet;
+	return NM_DROP;
+}
+
+/* An RNR NAK takes the sender back; while it waits, an answer to what is behind the NOP comes. */
+HX_TEST(rc_silent, a_refusal_behind_a_nop_is_not_the_nops_though_the_sender_went_back)
+{
+	struct hx_pair p = hx_pair_of(h, NULL, NULL, 1 << 16);
+	struct hx_wr nop = {.opcode = PRM_WQE_NOP, .flags = HX_SIGNALED};
+	struct hx_wr wr = write_wr(&p);
+	struct nm_packet nak = {0}, rnr;
+	struct nm_fault fault = {.ctx = &nak, .mask = 1u << NM_EV_TX, .at = keep_back};
+
+	nm_nic_set_fault(h->nic[1].nic, &fault);
+	wr.sge[0].len = 100;
+	hx_post(p.a, &wr);
+	hx_post(p.a, &nop);
+	wr.rkey ^= 1;
+	hx_post(p.a, &wr);
+	hx_ring(p.a);
+	hx_run(h, SIM_MS);
+	cr_assert_eq(nak.hdr[12], ROCE_NAK_ACCESS);
+	rnr = nak;
+	rnr.hdr[12] = ROCE_AETH_RNR | 14; /* 1.28 ms */
+	prm_store32(rnr.hdr + 8, (prm_load32(nak.hdr + 8) - 1) & ROCE_PSN_MASK);
+	nm_nic_receive(h->nic[0].nic, &rnr);
+	nm_nic_receive(h->nic[0].nic, &nak);
+	HX_OK(p.a->scq, 0);
+	HX_OK(p.a->scq, 1);
+	HX_ERR(p.a->scq, PRM_SYND_REMOTE_ACCESS, 2);
+	nm_nic_set_fault(h->nic[1].nic, &h->nic[1].fault);
 }
 
 /* The pattern of a counter: one QP's completions release the other's WQEs. */

@@ -29,6 +29,24 @@ static void progressed(struct nm_qp *qp)
 }
 
 /*
+ * WQEs that send nothing are done once they were passed: by this round, or by an earlier one if a
+ * packet behind them was ever sent. What happens next is then about a WQE that sends.
+ */
+static void skip_passed(struct rc_req *req)
+{
+	bool sent = psn_diff(req->max_psn, req->una) > 0;
+
+	while (req->una_seq != req->head) {
+		const struct rc_swqe *w = rc_swqe_at(req, req->una_seq);
+
+		if (w->npsn > 0 || w->syndrome ||
+		    (!sent && (int32_t)(req->cur - req->una_seq) <= 0))
+			return;
+		req->una_seq++;
+	}
+}
+
+/*
  * Everything before PSN p is acknowledged. False: a READ or atomic that has no response yet lies
  * before p.
  */
@@ -36,20 +54,11 @@ static bool ack_before(struct nm_qp *qp, uint32_t p)
 {
 	struct rc_req *req = &qp->rc->req;
 
-	while (req->una_seq != req->head) {
+	for (skip_passed(req); req->una_seq != req->head; skip_passed(req)) {
 		struct rc_swqe *w = rc_swqe_at(req, req->una_seq);
 		uint32_t end = psn_add(w->first_psn, w->npsn);
 
-		if (w->npsn == 0) {
-			/* Passed now, or before going back: then what is behind it has been
-			 * answered. */
-			if (w->syndrome ||
-			    ((int32_t)(req->cur - req->una_seq) <= 0 && psn_diff(p, req->una) <= 0))
-				return true;
-			req->una_seq++;
-			continue;
-		}
-		if (psn_diff(p, req->una) <= 0)
+		if (w->npsn == 0 || psn_diff(p, req->una) <= 0)
 			return true;
 		if (rc_is_rd(w))
 			return false;
@@ -68,6 +77,7 @@ static void go_back(struct nm_qp *qp)
 {
 	struct rc_req *req = &qp->rc->req;
 
+	skip_passed(req);
 	if (req->una_seq == req->head)
 		return;
 	if (req->retry_left == 0) {
