@@ -156,3 +156,78 @@ Test(rc_held, a_sweep_during_a_peek_looks_again)
 	HX_OK(p.a->scq, 0);
 	close_slow(h);
 }
+
+/* How a QP leaves: no CQE of it may appear when the command has returned. */
+static const uint16_t leaves[] = {PRM_CMD_QP_2RST, PRM_CMD_DESTROY_QP};
+
+static void leave(struct hx_qp *qp, uint16_t opcode)
+{
+	if (opcode == PRM_CMD_DESTROY_QP)
+		cr_assert_eq(hx_destroy(qp->h, qp->nic, opcode, qp->qpn), 0);
+	else
+		cr_assert_eq(hx_modify(qp, opcode), 0);
+}
+
+Test(rc_held, a_qp_leaves_though_its_cqe_never_arrives)
+{
+	struct hx *h = open_slow();
+	uint8_t cqe[64];
+
+	for (uint32_t i = 0; i < sizeof(leaves) / sizeof(leaves[0]); i++) {
+		struct hx_pair p = hx_pair(h, NULL);
+		struct hx_wr wr = write_wr(&p);
+
+		slow.held = 1u << NM_DMA_CQE;
+		hx_post(p.a, &wr);
+		hx_ring(p.a);
+		hx_run(h, SIM_MS);
+		cr_assert_gt(slow.polls, 0);
+		slow.polls = 0;
+		leave(p.a, leaves[i]);
+		cr_assert_leq(slow.polls, 20000, "%u polls in one command", slow.polls);
+		slow.held = 0;
+		cr_assert(hx_quiet(h));
+		cr_assert_not(hx_poll(p.a->scq, cqe));
+		cr_assert_eq(hx_event_count(h, PRM_EVENT_CQ_ERROR, p.a->scq->cqn), 1);
+	}
+	close_slow(h);
+}
+
+/* A write under way of another QP's CQE is not waited for; what is behind it goes. */
+Test(rc_held, a_qp_leaves_a_shared_cq_without_waiting_for_others)
+{
+	struct hx *h = open_slow();
+
+	for (uint32_t i = 0; i < sizeof(leaves) / sizeof(leaves[0]); i++) {
+		struct hx_qp_attr attr = {.cq_snd = hx_cq(h, 0, 4)};
+		struct hx_pair p = hx_pair_of(h, &attr, NULL, 1 << 16);
+		struct hx_pair q = hx_pair_of(h, &attr, NULL, 1 << 16);
+		struct hx_pair r = hx_pair_of(h, &attr, NULL, 1 << 16);
+		struct hx_wr wr = write_wr(&p);
+		uint8_t cqe[64];
+
+		slow.held = 1u << NM_DMA_CQE;
+		hx_post(p.a, &wr);
+		hx_ring(p.a);
+		hx_run(h, SIM_MS);
+		wr = write_wr(&q);
+		hx_post(q.a, &wr);
+		hx_ring(q.a);
+		hx_run(h, SIM_MS);
+		wr = write_wr(&r);
+		hx_post(r.a, &wr);
+		hx_ring(r.a);
+		hx_run(h, SIM_MS);
+		slow.polls = 0;
+		leave(q.a, leaves[i]);
+		cr_assert_eq(slow.polls, 0);
+		slow.held = 0;
+		cr_assert(hx_wait(attr.cq_snd, cqe, SIM_MS));
+		cr_assert_eq(cqe_qpn(cqe), p.a->qpn);
+		cr_assert(hx_wait(attr.cq_snd, cqe, SIM_MS));
+		cr_assert_eq(cqe_qpn(cqe), r.a->qpn);
+		cr_assert(hx_quiet(h));
+		cr_assert_not(hx_poll(attr.cq_snd, cqe));
+	}
+	close_slow(h);
+}

@@ -19,7 +19,7 @@ enum {
 	NM_ARM_SOLICITED = 1 << 24,
 	NM_CQ_OVERRUN = 1, /* syndromes of the CQ error event */
 	NM_CQ_ACCESS = 2,
-	NM_QUIET_POLLS = 1000000,
+	NM_QUIET_POLLS = 10000, /* of a write that a leaving QP waits for: about 10 ms */
 };
 
 static uint32_t index_after(uint32_t a, uint32_t b) /* how far a is ahead of b, cyclic */
@@ -359,7 +359,11 @@ bool nm_cqs_progress(struct nm_nic *nic)
 
 /* ---- a QP leaves ---- */
 
-/* Lets the transfer under way end: an entry that may be half written cannot be taken back. */
+/*
+ * Lets the transfer under way end, as it carries an entry of the QP, which may be half written and
+ * cannot be taken back. The command that waits here holds up the whole NIC: where the space does
+ * not answer, the CQ is as good as gone.
+ */
 static void cq_quiesce(struct nm_cq *cq)
 {
 	for (int n = 0; cq->writer->in_flight; n++) {
@@ -376,9 +380,11 @@ static void cq_quiesce(struct nm_cq *cq)
 	}
 }
 
-static bool cq_has_entry_of(const struct nm_cq *cq, uint32_t qpn)
+static bool cq_writes_entry_of(const struct nm_cq *cq, uint32_t qpn)
 {
-	for (const struct nm_ring_entry *e = cq->writer->head; e; e = e->next) {
+	const struct nm_ring_entry *e = cq->writer->head;
+
+	for (uint32_t n = cq->writer->in_flight; n; n--, e = e->next) {
 		if (e->qpn == qpn)
 			return true;
 	}
@@ -390,10 +396,15 @@ void nm_cq_forget_qp(struct nm_cq *cq, uint32_t qpn)
 	struct nm_ring_entry **at;
 	uint32_t index;
 
-	if (!cq->writer || cq->dead || !cq_has_entry_of(cq, qpn))
+	if (!cq->writer || cq->dead)
 		return;
-	cq_quiesce(cq);
+	if (cq_writes_entry_of(cq, qpn))
+		cq_quiesce(cq);
+	if (cq->dead)
+		return;
 	at = &cq->writer->head;
+	for (uint32_t n = cq->writer->in_flight; n; n--)
+		at = &(*at)->next;
 	index = *at ? (*at)->index : cq->producer;
 	while (*at) {
 		struct nm_ring_entry *e = *at;
