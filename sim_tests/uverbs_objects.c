@@ -109,6 +109,74 @@ Test(uverbs_objects, a_key_that_was_destroyed_does_not_come_back)
 	cr_expect_eq(a.mr_handle, b.mr_handle, "the handle is free again");
 }
 
+/* ---- DevX ---- */
+
+enum { RECORD_AT = 8192, CQ_LOG = 6 };
+
+/* CREATE_CQ whose record lies at mem + RECORD_AT: by address, or in the umem that is all of mem. */
+static int devx_cq(struct ur_dev *dev, uint32_t umem_id, bool record_in_umem, uint32_t *handle)
+{
+	uint8_t in[PRM_create_cq_in_SIZE] = {0}, out[PRM_obj_out_SIZE] = {0};
+	uint8_t *cqc = PRM_PTR(create_cq_in, in, cq_context);
+
+	PRM_SET(cmd_in, in, opcode, PRM_CMD_CREATE_CQ);
+	PRM_SET(cqc, cqc, log_cq_size, CQ_LOG);
+	PRM_SET(cqc, cqc, uar_page, dev->uar);
+	PRM_SET(cqc, cqc, c_eqn_or_apu_element, uv_eqn(0));
+	PRM_SET(cqc, cqc, dbr_umem_valid, record_in_umem);
+	PRM_SET(cqc, cqc, dbr_umem_id, record_in_umem ? umem_id : 0);
+	PRM_SET64(cqc, cqc, dbr_addr, RECORD_AT + (record_in_umem ? 0 : (uintptr_t)dev->mem));
+	PRM_SET(create_cq_in, in, cq_umem_valid, 1);
+	PRM_SET(create_cq_in, in, cq_umem_id, umem_id);
+	return ur_devx_create(dev, in, sizeof(in), out, sizeof(out), handle);
+}
+
+Test(uverbs_devx, a_cq_made_by_mailbox_sees_any_first_arm)
+{
+	uint32_t *arm, umem, id, cq;
+	struct ur_dev dev;
+
+	ur_open(&dev);
+	arm = (uint32_t *)(dev.mem + RECORD_AT + UV_CQ_ARM_OFFSET);
+	cr_assert_eq(ur_umem(&dev, dev.mem, UR_MEM, &umem, &id), 0);
+	for (int in_umem = 0; in_umem < 2; in_umem++) {
+		*arm = 0;
+		cr_assert_eq(devx_cq(&dev, id, in_umem, &cq), 0);
+		cr_expect_eq(*arm, NM_CQ_ARM_SENTINEL, "record in an umem: %d", in_umem);
+		cr_expect_eq(arm[-1], 0, "the other word is the program's");
+		cr_assert_eq(ur_devx_destroy(&dev, cq), 0);
+	}
+}
+
+Test(uverbs_devx, a_refused_cq_leaves_the_record_as_it_was)
+{
+	uint32_t *arm, umem, id, cq;
+	struct ur_dev dev;
+
+	ur_open(&dev);
+	arm = (uint32_t *)(dev.mem + RECORD_AT + UV_CQ_ARM_OFFSET);
+	*arm = 0x12345678;
+	cr_expect_eq(devx_cq(&dev, 0x7ffff0, false, &cq), -EREMOTEIO, "no such umem");
+	cr_expect_eq(*arm, 0x12345678);
+	cr_assert_eq(ur_umem(&dev, dev.mem, 4096, &umem, &id), 0);
+	cr_expect_eq(devx_cq(&dev, id, true, &cq), -EREMOTEIO, "a record behind the umem's end");
+	cr_expect_eq(*arm, 0x12345678);
+}
+
+Test(uverbs_devx, a_pd_is_made_by_mailbox_and_used)
+{
+	uint8_t in[PRM_cmd_in_SIZE] = {0}, out[PRM_obj_out_SIZE] = {0};
+	struct ur_dev dev;
+	uint32_t pd;
+
+	ur_open(&dev);
+	PRM_SET(cmd_in, in, opcode, PRM_CMD_ALLOC_PD);
+	cr_assert_eq(ur_devx_create(&dev, in, sizeof(in), out, sizeof(out), &pd), 0);
+	cr_expect_neq(PRM_GET(obj_out, out, number), 0);
+	cr_expect_eq(ur_devx_destroy(&dev, pd), 0);
+	cr_expect_eq(ur_devx_destroy(&dev, pd), -ENOENT, "it is gone");
+}
+
 /* ---- transitions ---- */
 
 static int modify(struct ur_dev *dev, uint32_t qp, uint8_t to, uint32_t mask)
@@ -289,6 +357,70 @@ Test(uverbs_context, closing_it_ends_everything_it_had)
 	cr_expect(p.revents & POLLHUP);
 }
 
+static uint8_t query_qp_status(uint32_t qpn)
+{
+	uint8_t in[PRM_obj_in_SIZE] = {0}, out[PRM_query_qp_out_SIZE];
+
+	PRM_SET(cmd_in, in, opcode, PRM_CMD_QUERY_QP);
+	PRM_SET(obj_in, in, number, qpn);
+	return uv_command_raw(0, in, sizeof(in), out, sizeof(out), NULL);
+}
+
+static bool hung_up(int fd)
+{
+	struct pollfd p = {.fd = fd};
+
+	return poll(&p, 1, 0) == 1 && (p.revents & POLLHUP);
+}
+
+Test(uverbs_context, the_nic_has_let_go_of_it_when_close_returns)
+{
+	uint32_t pd, cq, cqn, qp, qpn;
+	struct ur_dev dev;
+	int channel;
+
+	ur_open(&dev);
+	pd = ur_pd(&dev);
+	channel = ur_channel(&dev);
+	cr_assert_eq(ur_cq(&dev, 0, 1, channel, &cq, &cqn), 0);
+	cr_assert_eq(ur_qp(&dev, pd, cq, 2, &qp, &qpn), 0);
+	cr_assert_eq(query_qp_status(qpn), PRM_STATUS_OK);
+	ur_close(&dev);
+	cr_expect_neq(query_qp_status(qpn), PRM_STATUS_OK, "the QP is gone");
+	cr_expect(hung_up(channel), "and so is the channel");
+	cr_expect(hung_up(dev.async_fd));
+}
+
+Test(uverbs_context, one_without_asynchronous_descriptor_ends_like_any_other)
+{
+	struct ur_dev dev;
+	int channel;
+
+	ur_get_context(&dev);
+	ur_pd(&dev);
+	channel = ur_channel(&dev);
+	ur_close(&dev);
+	cr_expect(hung_up(channel));
+}
+
+Test(uverbs_context, a_number_that_means_another_file_by_now_ends_nothing)
+{
+	struct ur_dev dev, kept;
+	uint32_t pd;
+	int other;
+
+	ur_open(&dev);
+	kept = dev;
+	kept.fd = dup(dev.fd);
+	pd = ur_pd(&kept);
+	close(dev.fd); /* nobody was told */
+	other = memfd_create("other", MFD_CLOEXEC);
+	cr_assert_eq(other, dev.fd, "the lowest number is given out again");
+	ur_close(&dev);
+	cr_expect_not(hung_up(dev.async_fd));
+	cr_expect_eq(ur_pd_destroy(&kept, pd), 0);
+}
+
 Test(uverbs_context, two_contexts_know_only_their_own_handles)
 {
 	struct ur_dev one, two;
@@ -311,7 +443,7 @@ Test(uverbs_context, a_duplicate_of_the_descriptor_is_the_same_context)
 	pd = ur_pd(&dev);
 	again = dev;
 	again.fd = dup(dev.fd);
-	close(dev.fd);
+	ur_close(&dev);
 	cr_expect_eq(ur_pd_destroy(&again, pd), 0);
 }
 
@@ -367,8 +499,15 @@ static void *churn(void *arg)
 			cr_assert_eq(resp.comp_events_reported, 1);
 		}
 		cr_assert_eq(ur_pd_destroy(&shared, ur_pd(&shared)), 0);
-		close(own.fd);
-		close(own.async_fd);
+		/* Three ways, of which two race with the watcher. */
+		if (i % 3 == 0)
+			close(own.async_fd);
+		if (i % 3 == 1)
+			close(own.fd);
+		else
+			ur_close(&own);
+		if (i % 3 != 0)
+			close(own.async_fd);
 		close(channel);
 		munmap(own.mem, UR_MEM);
 	}

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 void ur_begin(struct ur_call *c, uint16_t object, uint16_t method)
 {
@@ -78,15 +79,15 @@ int ur_write(int fd, uint32_t cmd, const void *in, uint16_t in_len, void *out, u
 	return ur_run(fd, &c);
 }
 
-void ur_open(struct ur_dev *d)
+void ur_get_context(struct ur_dev *d)
 {
 	struct mlx5_ib_alloc_ucontext_req_v2 req = {.flags = MLX5_IB_ALLOC_UCTX_DEVX,
 						    .max_cqe_version = 1,
 						    .lib_caps = MLX5_LIB_CAP_4K_UAR |
 								MLX5_LIB_CAP_DYN_UAR};
 	struct mlx5_ib_alloc_ucontext_resp resp = {0};
-	uint64_t offset, support, type = MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC;
-	uint32_t vectors = 0, length;
+	uint32_t vectors = 0;
+	uint64_t support;
 	struct ur_call c;
 
 	setenv(UV_ENV_WIRE, "local", 1);
@@ -99,6 +100,21 @@ void ur_open(struct ur_dev *d)
 	cr_assert_eq(ur_run(d->fd, &c), 0, "GET_CONTEXT");
 	cr_assert_eq(vectors, UV_COMP_VECTORS);
 	cr_assert_eq(resp.cqe_version, 1);
+}
+
+void ur_close(struct ur_dev *d)
+{
+	uv_closing(d->fd);
+	close(d->fd);
+}
+
+void ur_open(struct ur_dev *d)
+{
+	uint64_t offset, type = MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC;
+	struct ur_call c;
+	uint32_t length;
+
+	ur_get_context(d);
 	ur_begin(&c, UVERBS_OBJECT_ASYNC_EVENT, UVERBS_METHOD_ASYNC_EVENT_ALLOC);
 	ur_handle(&c, UVERBS_ATTR_ASYNC_EVENT_ALLOC_FD_HANDLE, 0);
 	cr_assert_eq(ur_run(d->fd, &c), 0, "ASYNC_EVENT_ALLOC");
@@ -228,4 +244,48 @@ int ur_qp(struct ur_dev *d, uint32_t pd, uint32_t cq, uint64_t user_handle, uint
 	if (!ret)
 		*handle = (uint32_t)ur_attr(&c, UVERBS_ATTR_CREATE_QP_HANDLE)->data;
 	return ret;
+}
+
+int ur_umem(struct ur_dev *d, void *addr, uint64_t len, uint32_t *handle, uint32_t *id)
+{
+	const uint32_t access = IB_UVERBS_ACCESS_LOCAL_WRITE;
+	const uint64_t at = (uintptr_t)addr;
+	struct ur_call c;
+	int ret;
+
+	ur_begin(&c, MLX5_IB_OBJECT_DEVX_UMEM, MLX5_IB_METHOD_DEVX_UMEM_REG);
+	ur_handle(&c, MLX5_IB_ATTR_DEVX_UMEM_REG_HANDLE, 0);
+	ur_in(&c, MLX5_IB_ATTR_DEVX_UMEM_REG_ADDR, &at, sizeof(at));
+	ur_in(&c, MLX5_IB_ATTR_DEVX_UMEM_REG_LEN, &len, sizeof(len));
+	ur_in(&c, MLX5_IB_ATTR_DEVX_UMEM_REG_ACCESS, &access, sizeof(access));
+	ur_out(&c, MLX5_IB_ATTR_DEVX_UMEM_REG_OUT_ID, id, sizeof(*id));
+	ret = ur_run(d->fd, &c);
+	if (!ret)
+		*handle = (uint32_t)ur_attr(&c, MLX5_IB_ATTR_DEVX_UMEM_REG_HANDLE)->data;
+	return ret;
+}
+
+int ur_devx_create(struct ur_dev *d, const void *in, size_t in_len, void *out, size_t out_len,
+		   uint32_t *handle)
+{
+	struct ur_call c;
+	int ret;
+
+	ur_begin(&c, MLX5_IB_OBJECT_DEVX_OBJ, MLX5_IB_METHOD_DEVX_OBJ_CREATE);
+	ur_handle(&c, MLX5_IB_ATTR_DEVX_OBJ_CREATE_HANDLE, 0);
+	ur_in(&c, MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_IN, in, (uint16_t)in_len);
+	ur_out(&c, MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_OUT, out, (uint16_t)out_len);
+	ret = ur_run(d->fd, &c);
+	if (!ret)
+		*handle = (uint32_t)ur_attr(&c, MLX5_IB_ATTR_DEVX_OBJ_CREATE_HANDLE)->data;
+	return ret;
+}
+
+int ur_devx_destroy(struct ur_dev *d, uint32_t handle)
+{
+	struct ur_call c;
+
+	ur_begin(&c, MLX5_IB_OBJECT_DEVX_OBJ, MLX5_IB_METHOD_DEVX_OBJ_DESTROY);
+	ur_handle(&c, MLX5_IB_ATTR_DEVX_OBJ_DESTROY_HANDLE, handle);
+	return ur_run(d->fd, &c);
 }

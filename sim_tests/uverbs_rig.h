@@ -43,6 +43,10 @@ struct ur_dev {
 };
 enum { UR_MEM = 1 << 16 };
 void ur_open(struct ur_dev *d);
+/* The first step alone: only d->fd is there. */
+void ur_get_context(struct ur_dev *d);
+/* close(d->fd), as the preload does it. */
+void ur_close(struct ur_dev *d);
 
 uint32_t ur_pd(struct ur_dev *d);
 int ur_pd_destroy(struct ur_dev *d, uint32_t handle);
@@ -54,6 +58,11 @@ int ur_cq(struct ur_dev *d, unsigned int slot, uint64_t user_handle, int channel
 	  uint32_t *cqn);
 int ur_cq_destroy(struct ur_dev *d, uint32_t handle, struct ib_uverbs_destroy_cq_resp *resp);
 int ur_channel(struct ur_dev *d);
+/* DEVX_UMEM_REG, DEVX_OBJ_CREATE: 0 or -errno. */
+int ur_umem(struct ur_dev *d, void *addr, uint64_t len, uint32_t *handle, uint32_t *id);
+int ur_devx_create(struct ur_dev *d, const void *in, size_t in_len, void *out, size_t out_len,
+		   uint32_t *handle);
+int ur_devx_destroy(struct ur_dev *d, uint32_t handle);
 /* An RC QP of 64 send and no receive WQEs, in slot 4. */
 int ur_qp(struct ur_dev *d, uint32_t pd, uint32_t cq, uint64_t user_handle, uint32_t *handle,
 	  uint32_t *qpn);

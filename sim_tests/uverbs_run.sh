@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The launcher seen from outside: uverbs_run.sh GDAKIT PROG_DEVX. Exit code 77: this machine cannot run it.
+# The launcher seen from outside: uverbs_run.sh GDAKIT PROG_DEVX CLOSE_PROG. Exit code 77: this machine cannot run it.
 set -u
-gdakit=$1 prog_devx=$2
+gdakit=$1 prog_devx=$2 close_prog=$3
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 export TMPDIR=$tmp
@@ -108,6 +108,9 @@ rc_is 0 "DevX" "$gdakit" run --verbose -- "$prog_devx"
 has "DevX" '^ok$' "$tmp/out"
 has "a refused mailbox is explained" 'gdakit: .*CREATE_CQ: umem 0x7ffff0' "$tmp/err"
 has "a refused call is explained" 'gdakit: memory at 0x1000 is not mapped' "$tmp/err"
+
+rc_is 0 "closed with a QP alive" "$gdakit" run --verbose -- "$close_prog"
+has "closed with a QP alive" '^ok$' "$tmp/out"
 
 # Without root.
 if [ "$(id -u)" -eq 0 ] && id nobody >/dev/null 2>&1; then

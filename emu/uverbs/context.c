@@ -5,11 +5,16 @@
  * memfd's inode says which context a call is for: it survives dup() and being passed around, a
  * number does not.
  *
- * close() of a memfd is silent. The program closes the asynchronous event fd together with it, and
- * that one hangs up: then the watcher (events.c) calls uv_ctx_destroy().
+ * When a context ends, the NIC must have let go of the program's memory before close() returns. So
+ * the preload takes over close(), and asks uv_closing() about descriptors that this table knows.
+ * What it does not see (close_range(), a duplicate that lives longer) ends later: the program
+ * closes the asynchronous event fd as well, that one hangs up, and the watcher (events.c) calls
+ * uv_ctx_end().
  */
+#include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -23,6 +28,15 @@ enum { UV_MEMFD_BYTES = 64 << 20, NULL_MAJOR = 1, NULL_MINOR = 3 };
 
 static pthread_mutex_t face_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct uv_ctx *contexts;
+
+/* Held while a context is being taken down, so that a second one who wants it gone waits for the
+ * first. Taken before all other locks. */
+static pthread_mutex_t end_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Command fd -> inode of the context's memfd, 0: none. Read by every close(), so without a lock. */
+enum { UV_FDS_KNOWN = 4096 };
+static _Atomic uint64_t command_ino[UV_FDS_KNOWN];
+static _Atomic pid_t command_owner; /* the process whose descriptors these are */
 
 /* ---- objects ---- */
 
@@ -168,25 +182,35 @@ bool uv_fd_is_device(int fd)
 	       minor(st.st_rdev) == NULL_MINOR;
 }
 
-/* ---- teardown and fork ---- */
+/* ---- teardown ---- */
 
-void uv_ctx_destroy(struct uv_ctx *ctx)
+static void close_in_nic(struct uv_ctx *ctx)
 {
-	struct uv_ctx **p;
-	int ret;
+	uv_command_simple(ctx->uid, "DEALLOC_TRANSPORT_DOMAIN", PRM_CMD_DEALLOC_TRANSPORT_DOMAIN,
+			  ctx->tdn, NULL);
+	uv_command_simple(0, "DESTROY_UCTX", PRM_CMD_DESTROY_UCTX, ctx->uid, NULL);
+}
+
+static struct uv_ctx *unlist(uint64_t dev, uint64_t ino)
+{
+	struct uv_ctx **p, *ctx;
 
 	pthread_mutex_lock(&face_lock);
-	for (p = &contexts; *p && *p != ctx; p = &(*p)->next)
+	for (p = &contexts; *p && ((*p)->dev != dev || (*p)->ino != ino); p = &(*p)->next)
 		;
-	assert(*p == ctx);
-	*p = ctx->next;
+	ctx = *p;
+	if (ctx)
+		*p = ctx->next;
 	pthread_mutex_unlock(&face_lock);
+	return ctx;
+}
 
-	pthread_mutex_lock(&ctx->lock);
-	uv_events_hang_up(ctx);
+static void destroy_objects(struct uv_ctx *ctx)
+{
 	/* Newest first: users come after what they use. */
 	while (ctx->newest) {
 		struct uv_obj *obj = ctx->newest;
+		int ret;
 
 		assert(!obj->users);
 		ret = uv_kinds[obj->kind].destroy(ctx, obj);
@@ -195,14 +219,73 @@ void uv_ctx_destroy(struct uv_ctx *ctx)
 			       uv_kind_name(obj->kind), obj->num, -ret);
 		uv_obj_free(ctx, obj);
 	}
-	uv_events_forget(ctx);
-	uv_command_simple(ctx->uid, "DEALLOC_TRANSPORT_DOMAIN", PRM_CMD_DEALLOC_TRANSPORT_DOMAIN,
-			  ctx->tdn, NULL);
-	uv_command_simple(0, "DESTROY_UCTX", PRM_CMD_DESTROY_UCTX, ctx->uid, NULL);
-	ctx->dead = true; /* for calls that are waiting for the lock */
-	pthread_mutex_unlock(&ctx->lock);
-	put(ctx);
 }
+
+void uv_ctx_end(uint64_t dev, uint64_t ino)
+{
+	struct uv_ctx *ctx;
+
+	pthread_mutex_lock(&end_lock);
+	ctx = unlist(dev, ino);
+	if (ctx) {
+		pthread_mutex_lock(&ctx->lock);
+		uv_events_hang_up(ctx);
+		destroy_objects(ctx);
+		uv_events_forget(ctx);
+		close_in_nic(ctx);
+		ctx->dead = true; /* for calls that are waiting for the lock */
+		pthread_mutex_unlock(&ctx->lock);
+		put(ctx);
+	}
+	pthread_mutex_unlock(&end_lock);
+}
+
+/* ---- close() ---- */
+
+static void remember_fd(int fd, uint64_t ino)
+{
+	atomic_store(&command_owner, getpid());
+	if (fd < UV_FDS_KNOWN)
+		atomic_store(&command_ino[fd], ino);
+}
+
+/* Is the file open under another number as well? Then the context lives on. */
+static bool has_duplicate(int fd, const struct stat *st)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	const struct dirent *entry;
+	bool found = false;
+	struct stat other;
+
+	if (!dir)
+		return true; /* the watcher will see */
+	while (!found && (entry = readdir(dir))) {
+		int n = atoi(entry->d_name);
+
+		found = entry->d_name[0] != '.' && n != fd && !fstat(n, &other) &&
+			other.st_dev == st->st_dev && other.st_ino == st->st_ino;
+	}
+	closedir(dir);
+	return found;
+}
+
+void uv_closing(int fd)
+{
+	uint64_t ino = fd >= 0 && fd < UV_FDS_KNOWN ? atomic_load(&command_ino[fd]) : 0;
+	int saved = errno;
+	struct stat st;
+
+	/* A child of vfork() closes descriptors of its own in our memory. */
+	if (!ino || atomic_load(&command_owner) != getpid())
+		return;
+	/* The number may mean another file by now: closed by close_range(), and given out again. */
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_ino == ino &&
+	    atomic_compare_exchange_strong(&command_ino[fd], &ino, 0) && !has_duplicate(fd, &st))
+		uv_ctx_end(st.st_dev, st.st_ino);
+	errno = saved;
+}
+
+/* ---- fork ---- */
 
 static void before_fork(void)
 {
@@ -222,9 +305,12 @@ static void after_fork_child(void)
 		pthread_mutex_init(&ctx->lock, NULL);
 		ctx->dead = true;
 	}
+	for (int fd = 0; fd < UV_FDS_KNOWN; fd++)
+		atomic_store_explicit(&command_ino[fd], 0, memory_order_relaxed);
 	uv_events_abandon();
 	uv_nic_abandon();
 	pthread_mutex_init(&face_lock, NULL);
+	pthread_mutex_init(&end_lock, NULL);
 }
 
 static void install_fork_handlers(void)
@@ -332,8 +418,10 @@ static int open_in_nic(struct uv_ctx *ctx)
 	ctx->uid = (uint16_t)PRM_GET(obj_out, out, number);
 	ret = uv_command_simple(ctx->uid, "ALLOC_TRANSPORT_DOMAIN", PRM_CMD_ALLOC_TRANSPORT_DOMAIN,
 				0, &ctx->tdn);
-	if (ret)
+	if (ret) {
 		uv_command_simple(0, "DESTROY_UCTX", PRM_CMD_DESTROY_UCTX, ctx->uid, NULL);
+		ctx->uid = 0;
+	}
 	return ret;
 }
 
@@ -368,8 +456,9 @@ int uv_get_context(struct uv_req *req)
 	if (!ret) {
 		ctx->next = contexts;
 		contexts = ctx;
+		remember_fd(req->fd, ctx->ino);
 	} else if (ctx->uid) {
-		uv_command_simple(0, "DESTROY_UCTX", PRM_CMD_DESTROY_UCTX, ctx->uid, NULL);
+		close_in_nic(ctx);
 	}
 	pthread_mutex_unlock(&face_lock);
 	if (ret)

@@ -18,16 +18,16 @@ enum { UMEM_LEN_MAX_LOG = 47 }; /* the address space of a program */
 
 /* What objects are for the doors below: the object, its create and destroy, and the commands that
  * name one. */
-enum devx_type { DEVX_MKEY, DEVX_CQ, DEVX_QP, DEVX_RMP, DEVX_TD, DEVX_Q_COUNTER, DEVX_TYPES };
+enum devx_type { DEVX_PD, DEVX_MKEY, DEVX_CQ, DEVX_QP, DEVX_TD, DEVX_Q_COUNTER, DEVX_TYPES };
 
 static const struct {
 	const char *name;
 	uint16_t create, destroy;
 } devx_objects[DEVX_TYPES] = {
+	[DEVX_PD] = {"PD", PRM_CMD_ALLOC_PD, PRM_CMD_DEALLOC_PD},
 	[DEVX_MKEY] = {"mkey", PRM_CMD_CREATE_MKEY, PRM_CMD_DESTROY_MKEY},
 	[DEVX_CQ] = {"CQ", PRM_CMD_CREATE_CQ, PRM_CMD_DESTROY_CQ},
 	[DEVX_QP] = {"QP", PRM_CMD_CREATE_QP, PRM_CMD_DESTROY_QP},
-	[DEVX_RMP] = {"RMP", PRM_CMD_CREATE_RMP, PRM_CMD_DESTROY_RMP},
 	[DEVX_TD] = {"transport domain", PRM_CMD_ALLOC_TRANSPORT_DOMAIN,
 		     PRM_CMD_DEALLOC_TRANSPORT_DOMAIN},
 	[DEVX_Q_COUNTER] = {"Q counter", PRM_CMD_ALLOC_Q_COUNTER, PRM_CMD_DEALLOC_Q_COUNTER},
@@ -150,6 +150,57 @@ int uv_devx_other(struct uv_req *req)
 
 /* ---- objects ---- */
 
+struct uv_devx_umem {
+	struct uv_obj obj;
+	uint64_t addr;
+	uint64_t reach; /* bytes from addr to the end of its last page: what the NIC knows of */
+};
+
+/* Where a CREATE_CQ mailbox puts the record's arm word; 0: nowhere that the NIC will accept. */
+static uint64_t arm_word_addr(const struct uv_ctx *ctx, const struct mailbox *m)
+{
+	const uint8_t *cqc = PRM_CPTR(create_cq_in, m->in, cq_context);
+	uint64_t at, id;
+
+	if (m->in_len < PRM_create_cq_in_SIZE)
+		return 0;
+	at = PRM_GET64(cqc, cqc, dbr_addr);
+	if (at & 7)
+		return 0;
+	if (!PRM_GET(cqc, cqc, dbr_umem_valid))
+		return at ? at + UV_CQ_ARM_OFFSET : 0;
+	id = PRM_GET(cqc, cqc, dbr_umem_id);
+	for (const struct uv_obj *o = ctx->newest; o; o = o->older) {
+		const struct uv_devx_umem *umem = (const struct uv_devx_umem *)o;
+
+		if (o->kind != UV_DEVX_UMEM || o->num != id)
+			continue;
+		if (umem->reach < 8 || at > umem->reach - 8)
+			return 0;
+		return umem->addr + at + UV_CQ_ARM_OFFSET;
+	}
+	return 0;
+}
+
+/*
+ * CREATE_CQ with an arm word that any arm changes, as for a CQ of verbs. A record that the program
+ * cannot write it cannot arm through, so there a failed write is none. Queues whose owner polls
+ * (GPUNetIO's) keep the word for ever. A refused command leaves the record as it was.
+ */
+static int run_create_cq(struct uv_req *req, uint16_t out_attr, struct mailbox *m)
+{
+	const uint64_t at = arm_word_addr(req->ctx, m);
+	uint32_t before = 0;
+	bool written;
+	int ret;
+
+	written = at && !uv_copy_in(&before, at, sizeof(before)) && !uv_cq_arm_sentinel(at);
+	ret = mailbox_run(req, out_attr, m);
+	if (written && PRM_GET(cmd_out, m->out, status) != PRM_STATUS_OK)
+		uv_copy_out(at, &before, sizeof(before));
+	return ret;
+}
+
 static int create(struct uv_req *req, struct mailbox *m, enum devx_type type)
 {
 	struct uv_devx_obj *obj;
@@ -160,7 +211,8 @@ static int create(struct uv_req *req, struct mailbox *m, enum devx_type type)
 		return -ENOMEM;
 	obj->create_opcode = devx_objects[type].create;
 	obj->destroy_opcode = devx_objects[type].destroy;
-	ret = mailbox_run(req, MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_OUT, m);
+	ret = (type == DEVX_CQ ? run_create_cq
+			       : mailbox_run)(req, MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_OUT, m);
 	if (PRM_GET(cmd_out, m->out, status) != PRM_STATUS_OK) {
 		uv_obj_free(req->ctx, &obj->obj);
 		return ret;
@@ -309,7 +361,7 @@ int uv_devx_obj_release(struct uv_ctx *ctx, struct uv_obj *obj)
 
 /* ---- umems ---- */
 
-static int create_umem(struct uv_ctx *ctx, struct uv_obj *umem, uint64_t addr, uint64_t len,
+static int create_umem(struct uv_ctx *ctx, struct uv_devx_umem *umem, uint64_t addr, uint64_t len,
 		       uint64_t access)
 {
 	const struct uv_pages pages = uv_pages_of(addr, len, addr, UV_ANY_OFFSET);
@@ -333,7 +385,9 @@ static int create_umem(struct uv_ctx *ctx, struct uv_obj *umem, uint64_t addr, u
 		mtt[8 * i + 7] |= access & IB_UVERBS_ACCESS_LOCAL_WRITE ? 3 : 1;
 	ret = uv_command(ctx->uid, "CREATE_UMEM", in, in_len, out, sizeof(out));
 	free(in);
-	umem->num = PRM_GET(obj_out, out, number);
+	umem->obj.num = PRM_GET(obj_out, out, number);
+	umem->addr = addr;
+	umem->reach = (pages.count << pages.shift) - pages.offset;
 	return ret;
 }
 
@@ -356,7 +410,7 @@ int uv_devx_umem_reg(struct uv_req *req)
 	const uint64_t addr = uv_in_u64(req, MLX5_IB_ATTR_DEVX_UMEM_REG_ADDR, 0);
 	const uint64_t len = uv_in_u64(req, MLX5_IB_ATTR_DEVX_UMEM_REG_LEN, 0);
 	const uint64_t access = uv_in_u64(req, MLX5_IB_ATTR_DEVX_UMEM_REG_ACCESS, 0);
-	struct uv_obj *umem;
+	struct uv_devx_umem *umem;
 	int ret = check_umem(addr, len, access);
 
 	if (ret)
@@ -366,14 +420,14 @@ int uv_devx_umem_reg(struct uv_req *req)
 		return -ENOMEM;
 	ret = create_umem(req->ctx, umem, addr, len, access);
 	if (ret) {
-		uv_obj_free(req->ctx, umem);
+		uv_obj_free(req->ctx, &umem->obj);
 		return ret;
 	}
-	ret = uv_out(req, MLX5_IB_ATTR_DEVX_UMEM_REG_OUT_ID, &umem->num, sizeof(umem->num));
+	ret = uv_out(req, MLX5_IB_ATTR_DEVX_UMEM_REG_OUT_ID, &umem->obj.num, sizeof(umem->obj.num));
 	if (!ret)
-		ret = uv_set_handle(req, MLX5_IB_ATTR_DEVX_UMEM_REG_HANDLE, umem->handle);
+		ret = uv_set_handle(req, MLX5_IB_ATTR_DEVX_UMEM_REG_HANDLE, umem->obj.handle);
 	if (ret)
-		uv_obj_destroy(req->ctx, umem);
+		uv_obj_destroy(req->ctx, &umem->obj);
 	return ret;
 }
 

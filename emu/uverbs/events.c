@@ -4,7 +4,8 @@
  *
  * An event file is a SOCK_SEQPACKET pair: one end is the program's, so read(), poll(), epoll and
  * O_NONBLOCK need no help; a message is a record. What does not fit into the socket waits in a
- * backlog, which the watcher thread flushes. The watcher also sees the program close its end.
+ * backlog, which the watcher thread flushes. The watcher also sees the program close its end: with
+ * the asynchronous one a context ends, if close() of its command fd has not ended it before.
  *
  * libibverbs blocks in a destroy until it has acknowledged as many events as the destroy reports,
  * no more and no less. So a destroy takes the events of its object back out of the socket and
@@ -512,16 +513,22 @@ static nfds_t collect(struct pollfd *set, struct uv_event_file **of)
 	return n;
 }
 
-/* Returns the context that ends with this file, if it does. */
-static struct uv_ctx *look_at(struct uv_event_file *f, short revents)
+/* The memfd of a context: another thread may end it at any time, so no pointer. */
+struct ends {
+	bool yes;
+	uint64_t dev, ino;
+};
+
+/* Says which context ends with this file, if one does. */
+static struct ends look_at(struct uv_event_file *f, short revents)
 {
-	struct uv_ctx *ends = NULL;
+	struct ends ends = {0};
 
 	pthread_mutex_lock(&event_lock);
 	if (f->ours >= 0 && (revents & (POLLHUP | POLLERR))) {
 		hang_up(f);
 		if (f->ctx && f->kind == UV_EVENTS_ASYNC && f->ctx->async == f)
-			ends = f->ctx;
+			ends = (struct ends){true, f->ctx->dev, f->ctx->ino};
 	} else if (f->ours >= 0 && (revents & POLLOUT)) {
 		flush(f);
 	}
@@ -538,18 +545,18 @@ static void *watch(void *arg)
 	(void)arg;
 	for (;;) {
 		nfds_t n = collect(set, of);
-		struct uv_ctx *ends = NULL;
+		struct ends ends = {0};
 
 		if (poll(set, n, -1) < 0)
 			continue;
 		if (set[0].revents & POLLIN)
 			(void)!read(wake_fd, &drain, sizeof(drain));
 		/* A context that ends takes its other files with it: then the set is stale. */
-		for (nfds_t i = 1; i < n && !ends; i++)
+		for (nfds_t i = 1; i < n && !ends.yes; i++)
 			if (set[i].revents)
 				ends = look_at(of[i], set[i].revents);
-		if (ends)
-			uv_ctx_destroy(ends);
+		if (ends.yes)
+			uv_ctx_end(ends.dev, ends.ino);
 	}
 	return NULL;
 }

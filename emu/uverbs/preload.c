@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * libgdakit_uverbs.so, preloaded by `gdakit run`: the one symbol that it takes over is ioctl(), and
- * of its requests the one that speaks to an RDMA device. Everything else goes to the kernel at
- * once, by a raw system call: this may run before constructors, in a signal handler, or in a child
- * of vfork().
+ * libgdakit_uverbs.so, preloaded by `gdakit run`. It takes over ioctl(), and of its requests the
+ * one that speaks to an RDMA device; and close(), and of all descriptors those of opened devices.
+ * Everything else goes to the kernel at once, by a raw system call: this may run before
+ * constructors, in a signal handler, or in a child of vfork(). (So close() is no cancellation point
+ * here.)
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -13,6 +14,13 @@
 #include "emu/uverbs/uv.h"
 
 __attribute__((visibility("default"))) int ioctl(int fd, unsigned long request, ...);
+__attribute__((visibility("default"))) int close(int fd);
+
+int close(int fd)
+{
+	uv_closing(fd);
+	return (int)syscall(SYS_close, fd);
+}
 
 int ioctl(int fd, unsigned long request, ...)
 {

@@ -2,7 +2,7 @@
 /*
  * The uverbs face: what mlx5_ib and ib_uverbs do in a kernel, inside the program.
  *
- *   preload.c       ioctl()              -> uv_ioctl()
+ *   preload.c       ioctl(), close()     -> uv_ioctl(), uv_closing()
  *   codec.c         attributes           -> struct uv_req, bounds checked against
  *   tables.c        (object, method)     -> handler and attribute specs; INVOKE_WRITE commands
  *   context.c       command fds, handles, teardown
@@ -14,6 +14,7 @@
  *   events.c        EQEs -> event fds, and who has read how many
  *
  * Locks, in the order in which they may be taken:
+ *   end lock      held while a context ends (context.c)
  *   face lock     list of contexts, the world (context.c)
  *   context lock  handle table and objects of one context; held for the whole of a call
  *   world lock    inside world_command(); the model
@@ -313,7 +314,14 @@ int uv_set_fd(const struct uv_req *req, uint16_t id, int fd);
 struct uv_ctx *uv_ctx_of_fd(int fd);
 /* An fd of our device node on which GET_CONTEXT has not been done. */
 bool uv_fd_is_device(int fd);
-void uv_ctx_destroy(struct uv_ctx *ctx); /* from the watcher: the program closed it */
+/*
+ * The program closed the context with that memfd: takes down all that it has. When this returns the
+ * NIC touches none of its memory, whoever else began it. No such context: nothing.
+ */
+void uv_ctx_end(uint64_t dev, uint64_t ino);
+/* The program is about to close fd: ends the context behind it, if this was its only descriptor.
+ * From any thread, at any time but inside the face; cheap for other descriptors. */
+void uv_closing(int fd);
 void uv_ctx_unlock(struct uv_ctx *ctx);
 
 /* ---- events (events.c) ---- */
@@ -401,6 +409,13 @@ UV_WRITE_HANDLER(uv_w_ex_modify_cq);
 UV_WRITE_HANDLER(uv_w_modify_qp);
 UV_WRITE_HANDLER(uv_w_ex_modify_qp);
 UV_WRITE_HANDLER(uv_w_query_qp);
+
+/*
+ * Fills a CQ's arm word, UV_CQ_ARM_OFFSET bytes into its record, with one that no program arms with
+ * (nm.h): before CREATE_CQ, so that any change of it is an arm. 0 or -EFAULT.
+ */
+enum { UV_CQ_ARM_OFFSET = 4 };
+int uv_cq_arm_sentinel(uint64_t arm_addr);
 
 int uv_pd_destroy(struct uv_ctx *ctx, struct uv_obj *obj);
 int uv_mr_destroy(struct uv_ctx *ctx, struct uv_obj *obj);

@@ -8,8 +8,6 @@
 #include "emu/uverbs/uv.h"
 
 enum {
-	CQ_ARM_SENTINEL =
-		-1, /* a value that no program arms with: any change of the record is an arm */
 	CQ_MODIFY_PERIOD = 1 << 0,
 	CQ_MODIFY_COUNT = 1 << 1,
 	IB_CQ_MODERATE = 1 << 0,
@@ -143,11 +141,11 @@ static int create_in_nic(struct uv_ctx *ctx, struct uv_cq *cq, const struct cq_r
  * seen: from here on any change is an arm. It is done before the NIC looks at the record for the
  * first time, and the library cannot arm before create has returned.
  */
-static int arm_sentinel(uint64_t db_addr)
+int uv_cq_arm_sentinel(uint64_t arm_addr)
 {
-	const uint32_t word = (uint32_t)CQ_ARM_SENTINEL;
+	const uint32_t word = NM_CQ_ARM_SENTINEL;
 
-	return uv_copy_out(db_addr + sizeof(word), &word, sizeof(word));
+	return uv_copy_out(arm_addr, &word, sizeof(word));
 }
 
 static int answer(struct uv_req *req, const struct uv_cq *cq)
@@ -201,7 +199,7 @@ int uv_cq_create(struct uv_req *req)
 				channel);
 	}
 	if (!ret)
-		ret = arm_sentinel(r.drv.db_addr);
+		ret = uv_cq_arm_sentinel(r.drv.db_addr + UV_CQ_ARM_OFFSET);
 	if (!ret)
 		ret = create_in_nic(req->ctx, cq, &r);
 	if (ret) {

@@ -102,8 +102,7 @@ static int parse(struct uv_req *req, struct qp_request *r)
 	if (ret)
 		return uv_refuse(EINVAL, "QP_CREATE without the mlx5 request");
 	if (service_type(r->type) < 0)
-		return uv_refuse(EOPNOTSUPP,
-				 "QP_CREATE: QP type %u is not emulated (RC, UC and UD are)",
+		return uv_refuse(EOPNOTSUPP, "QP_CREATE: QP type %u is not emulated, only RC is",
 				 r->type);
 	if (r->flags & ~(uint32_t)QP_FLAGS_KNOWN)
 		return uv_refuse(EOPNOTSUPP, "QP_CREATE: flags 0x%x are not emulated", r->flags);
