@@ -10,7 +10,7 @@
  *     }
  *
  * is one body and four tests: memory of the NICs mapped or copy-only, packets by reference or
- * serialised.
+ * serialised, where flows overtake each other and the order within a flow stays.
  */
 #ifndef GDAKIT_HARNESS_H
 #define GDAKIT_HARNESS_H
@@ -260,7 +260,8 @@ void hx_with(const struct hx_config *config, hx_body body);
 	}                                                                                          \
 	Test(suite, name##_mapped_serialised)                                                      \
 	{                                                                                          \
-		hx_with(&(struct hx_config){.seed = 2, .serialise = true}, suite##_##name);        \
+		hx_with(&(struct hx_config){.seed = 2, .serialise = true, .shuffle = true},        \
+			suite##_##name);                                                           \
 	}                                                                                          \
 	Test(suite, name##_copied_reference)                                                       \
 	{                                                                                          \
@@ -268,7 +269,9 @@ void hx_with(const struct hx_config *config, hx_body body);
 	}                                                                                          \
 	Test(suite, name##_copied_serialised)                                                      \
 	{                                                                                          \
-		hx_with(&(struct hx_config){.seed = 4, .copied = true, .serialise = true},         \
+		hx_with(                                                                           \
+			&(struct hx_config){                                                       \
+				.seed = 4, .copied = true, .serialise = true, .shuffle = true},    \
 			suite##_##name);                                                           \
 	}                                                                                          \
 	static void suite##_##name(struct hx *h)

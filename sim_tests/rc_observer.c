@@ -607,3 +607,64 @@ HX_TEST(rc_observer, a_verdict_that_a_point_does_not_know_passes)
 	nm_nic_set_fault(h->nic[0].nic, NULL);
 	nm_nic_set_fault(h->nic[1].nic, NULL);
 }
+
+/* ---- the fabric of these tests itself ---- */
+
+struct trace {
+	struct nm_observer observer;
+	uint32_t n;
+	uint64_t packets[1024]; /* QPN and PSN */
+};
+
+static void on_packet(void *ctx, const struct nm_event *ev)
+{
+	struct trace *t = ctx;
+
+	cr_assert(t->n < 1024);
+	t->packets[t->n++] = (uint64_t)(prm_load32(ev->packet->hdr + 4) & 0xffffff) << 32 |
+			     (prm_load32(ev->packet->hdr + 8) & 0xffffff);
+}
+
+/* The next packet of this QP from *at on; UINT64_MAX: no more. */
+static uint64_t next_of(const struct trace *t, uint32_t *at, uint32_t qpn)
+{
+	while (*at < t->n) {
+		uint64_t packet = t->packets[(*at)++];
+
+		if (packet >> 32 == qpn)
+			return packet;
+	}
+	return UINT64_MAX;
+}
+
+HX_TEST(rc_observer, serialised_packets_of_two_flows_are_shuffled_those_of_one_are_not)
+{
+	static struct trace sent, came;
+	struct hx_pair p[2] = {hx_pair_of(h, NULL, NULL, 1 << 16),
+			       hx_pair_of(h, NULL, NULL, 1 << 16)};
+	bool moved;
+
+	sent.observer =
+		(struct nm_observer){.ctx = &sent, .mask = 1u << NM_EV_TX, .event = on_packet};
+	came.observer =
+		(struct nm_observer){.ctx = &came, .mask = 1u << NM_EV_RX, .event = on_packet};
+	nm_nic_add_observer(h->nic[0].nic, &sent.observer);
+	nm_nic_add_observer(h->nic[1].nic, &came.observer);
+	p[1].a->bf ^= 0x100; /* a register of its own: both are rung at once */
+	for (uint32_t i = 0; i < 10; i++)
+		for (uint32_t f = 0; f < 2; f++)
+			post(&p[f], PRM_WQE_RDMA_WRITE, 9000);
+	for (uint16_t i = 0; i < 10; i++)
+		for (uint32_t f = 0; f < 2; f++)
+			HX_OK(p[f].a->scq, i);
+	cr_assert_eq(sent.n, came.n);
+	for (uint32_t f = 0; f < 2; f++) {
+		uint32_t s = 0, c = 0;
+
+		for (uint32_t i = 0; i <= sent.n; i++)
+			cr_assert_eq(next_of(&sent, &s, p[f].b->qpn),
+				     next_of(&came, &c, p[f].b->qpn), "within a flow");
+	}
+	moved = memcmp(sent.packets, came.packets, sent.n * sizeof(sent.packets[0])) != 0;
+	cr_expect_eq(moved, h->config.serialise);
+}
