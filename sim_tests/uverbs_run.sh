@@ -36,6 +36,14 @@ if ! "$gdakit" doctor >"$tmp/out"; then
 	exit 77
 fi
 
+# The doctor names a library that the preload would miss in every program.
+library=$(dirname "$gdakit")/../emu/uverbs/libgdakit_uverbs.so
+mkdir "$tmp/broken"
+cp "$gdakit" "$tmp/broken/"
+LC_ALL=C sed 's/libc\.so\.6/libQ.so.6/g' "$library" >"$tmp/broken/libgdakit_uverbs.so"
+rc_is 1 "a library is missing" "$tmp/broken/gdakit" doctor
+has "a library is missing" '^MISSING .*libQ\.so\.6: cannot open' "$tmp/out"
+
 # Exit codes are the program's, or say what went wrong in words of env(1).
 rc_is 0 "true" "$gdakit" run true
 rc_is 7 "exit 7" "$gdakit" run -- sh -c 'exit 7'
@@ -116,7 +124,7 @@ has "closed with a QP alive" '^ok$' "$tmp/out"
 if [ "$(id -u)" -eq 0 ] && id nobody >/dev/null 2>&1; then
 	chmod 755 "$tmp"
 	mkdir "$tmp/pub" "$tmp/nobody" && chown nobody "$tmp/nobody"
-	cp "$gdakit" "$tmp/pub/" && cp "$(dirname "$gdakit")/../emu/uverbs/libgdakit_uverbs.so" "$tmp/pub/" && chmod 755 "$tmp"/pub/*
+	cp "$gdakit" "$tmp/pub/" && cp "$library" "$tmp/pub/" && chmod 755 "$tmp"/pub/*
 	if su nobody -s /bin/sh -c "$tmp/pub/gdakit doctor" >"$tmp/out" 2>&1; then
 		rc_is 0 "as nobody" su nobody -s /bin/sh -c "TMPDIR=$tmp/nobody $tmp/pub/gdakit run -- sh -c 'id -u; ibv_devinfo'"
 		has "as nobody" "^$(id -u nobody)$" "$tmp/out"

@@ -71,6 +71,18 @@ static bool check_preload(char why[REASON_MAX])
 	return true;
 }
 
+/* As the dynamic linker will do it in every program: what is missing then keeps them from starting.
+ */
+static bool check_preload_loads(char why[REASON_MAX])
+{
+	char path[PATH_MAX];
+
+	if (find_preload(path, true))
+		return check_library(why, path);
+	snprintf(why, REASON_MAX, "no preload library to try");
+	return false;
+}
+
 static bool check_claim(char why[REASON_MAX])
 {
 	struct uv_identity id;
@@ -180,6 +192,8 @@ static const struct check checks[] = {
 	{"libibverbs", true, check_ibverbs, "apt install libibverbs1"},
 	{"libmlx5", true, check_mlx5, "apt install ibverbs-providers"},
 	{"preload library", true, check_preload, "build the target gdakit_uverbs"},
+	{"its libraries", true, check_preload_loads,
+	 "install the library that is named (libisal.so.2: apt install libisal2)"},
 	{"loopback address block", true, check_claim,
 	 "UDP port 4791 on 127.64.0.0/10 must be free"},
 	{"mount namespace", true, check_namespace,

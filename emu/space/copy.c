@@ -15,7 +15,6 @@ struct copy_space {
 	struct space_copy_config config;
 	uint32_t rng;
 	uint32_t pending;
-	uint64_t submitted;
 };
 
 /* nm_dma.priv of a transfer under way: never NULL. */
@@ -78,7 +77,6 @@ static int copy_submit(struct nm_space *space, struct nm_dma *dma)
 	uint32_t span = cs->config.max_polls - cs->config.min_polls + 1;
 	uint32_t left = cs->config.min_polls + next_random(cs) % span;
 
-	cs->submitted++;
 	if (!all_inside(cs, dma))
 		return -EFAULT;
 	if (left == 0)
@@ -156,11 +154,6 @@ struct nm_space *space_copy_create(const struct space_copy_config *config)
 uint32_t space_copy_pending(const struct nm_space *space)
 {
 	return ((const struct copy_space *)space)->pending;
-}
-
-uint64_t space_copy_submitted(const struct nm_space *space)
-{
-	return ((const struct copy_space *)space)->submitted;
 }
 
 void space_copy_destroy(struct nm_space *space)

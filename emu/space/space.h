@@ -63,8 +63,6 @@ struct space_copy_config {
 struct nm_space *space_copy_create(const struct space_copy_config *config);
 /* Transfers submitted and neither completed nor cancelled; 0 once every NIC on it is destroyed. */
 uint32_t space_copy_pending(const struct nm_space *space);
-/* Transfers submitted so far. */
-uint64_t space_copy_submitted(const struct nm_space *space);
 void space_copy_destroy(struct nm_space *space);
 
 #endif
