@@ -148,8 +148,13 @@ void hx_close(struct hx *h)
 
 void hx_with(const struct hx_config *config, hx_body body)
 {
-	struct hx *h = hx_open(config);
+	const char *seed = getenv("HX_SEED");
+	struct hx_config mine = *config;
+	struct hx *h;
 
+	if (seed)
+		mine.seed += (uint32_t)strtoul(seed, NULL, 0);
+	h = hx_open(&mine);
 	body(h);
 	hx_close(h);
 }

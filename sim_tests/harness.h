@@ -250,6 +250,7 @@ struct hx_pair hx_pair_of(struct hx *h, const struct hx_qp_attr *a, const struct
 			  uint64_t len);
 
 typedef void (*hx_body)(struct hx *h);
+/* HX_SEED in the environment is added to the seed; HX_VERBOSE shows packets and diagnoses. */
 void hx_with(const struct hx_config *config, hx_body body);
 
 #define HX_TEST(suite, name)                                                                       \
