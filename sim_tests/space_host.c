@@ -271,3 +271,24 @@ Test(space_host, an_aligned_word_is_never_seen_torn)
 	__atomic_store_n(&stop_writing, 1, __ATOMIC_RELAXED);
 	pthread_join(thread, NULL);
 }
+
+static void add_one(void *arg)
+{
+	__atomic_fetch_add(*(uint64_t **)arg, 1, __ATOMIC_SEQ_CST);
+}
+
+Test(space_host, an_atomic_on_memory_that_may_not_be_written_is_an_error_and_not_a_crash)
+{
+	const struct nm_space_ops *ops = space_host()->ops;
+	uint64_t *word =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	cr_assert_neq(word, MAP_FAILED);
+	cr_assert_eq(ops->guarded(add_one, &word), 0);
+	cr_assert_eq(*word, 1);
+	cr_assert_eq(mprotect(word, 4096, PROT_READ), 0);
+	cr_assert_eq(ops->guarded(add_one, &word), -EFAULT);
+	cr_assert_eq(*word, 1);
+	munmap(word, 4096);
+	cr_assert_eq(ops->guarded(add_one, &word), -EFAULT);
+}

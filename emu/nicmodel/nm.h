@@ -79,6 +79,12 @@ struct nm_space_ops {
 	 * NULL: it cannot go, memmove() does.
 	 */
 	int (*copy)(void *to, const void *from, size_t len);
+	/*
+	 * Runs fn(arg), which uses what map() returned with the CPU's own instructions (atomics):
+	 * 0, or -EFAULT if that memory has gone or become read-only; fn was left at that access, so
+	 * it must own nothing. NULL: it cannot go, fn is simply called.
+	 */
+	int (*guarded)(void (*fn)(void *arg), void *arg);
 	/* 0 done; -EINPROGRESS: poll for it; -EFAULT: no such memory, some of it may have moved. */
 	int (*submit)(struct nm_space *space, struct nm_dma *dma);
 	int (*poll)(struct nm_space *space, struct nm_dma *dma); /* same codes as submit */

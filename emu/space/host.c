@@ -36,6 +36,7 @@ static void host_cancel(struct nm_space *space, struct nm_dma *dma)
 static const struct nm_space_ops host_ops = {
 	.map = host_map,
 	.copy = space_guarded_copy,
+	.guarded = space_guarded,
 	.submit = host_submit,
 	.poll = host_poll,
 	.cancel = host_cancel,
