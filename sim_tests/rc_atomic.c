@@ -2,6 +2,8 @@
 /* Fetch-and-add, compare-and-swap: exactly once, whatever is lost. */
 #include "sim_tests/harness.h"
 
+#include <sys/mman.h>
+
 #include "emu/nicmodel/roce.h"
 
 static struct hx_wr atomic_wr(const struct hx_pair *p, uint8_t opcode, uint64_t swap_add,
@@ -210,4 +212,68 @@ HX_TEST(rc_atomic, a_lost_answer_of_a_masked_one_is_replayed)
 	cr_assert_eq(do_masked(&p, &add), 0);
 	cr_assert_eq(word(p.bmem), 3);
 	cr_assert_eq(do_masked(&p, &add), 3);
+}
+
+/* Each with its own QP, all on one word: none is lost, and no two see the same value. */
+HX_TEST(rc_atomic, several_qps_count_on_one_word)
+{
+	enum { QPS = 4, EACH = 20 };
+	struct hx_pair p[QPS];
+	bool seen[QPS * EACH] = {false};
+
+	for (uint32_t q = 0; q < QPS; q++) {
+		p[q] = hx_pair(h, NULL);
+		p[q].bmem = p[0].bmem;
+		p[q].bkey = p[0].bkey;
+	}
+	for (uint32_t q = 0; q < QPS; q++) {
+		for (uint32_t i = 0; i < EACH; i++) {
+			struct hx_wr wr = atomic_wr(&p[q], PRM_WQE_ATOMIC_FA, 1, 0);
+
+			wr.sge[0].addr = p[q].amem + 8 * i;
+			hx_post(p[q].a, &wr);
+		}
+		hx_ring(p[q].a);
+	}
+	for (uint32_t q = 0; q < QPS; q++) {
+		for (uint16_t i = 0; i < EACH; i++) {
+			uint64_t old;
+
+			HX_OK(p[q].a->scq, i);
+			old = word(p[q].amem + 8 * i);
+			cr_assert_lt(old, QPS * EACH);
+			cr_assert_not(seen[old], "two saw %llu", (unsigned long long)old);
+			seen[old] = true;
+		}
+	}
+	cr_assert_eq(word(p[0].bmem), QPS * EACH);
+}
+
+/* Registered, and then made read-only or unmapped: hardware refuses, the program lives. */
+HX_TEST(rc_atomic, memory_that_lost_its_write_permission_is_a_refusal)
+{
+	struct hx_pair p = hx_pair(h, NULL);
+	struct hx_wr wr = atomic_wr(&p, PRM_WQE_ATOMIC_FA, 1, 0);
+
+	cr_assert_eq(mprotect(p.bmem, HX_PAGE, PROT_READ), 0);
+	hx_post(p.a, &wr);
+	hx_ring(p.a);
+	HX_ERR(p.a->scq, PRM_SYND_REMOTE_ACCESS, 0);
+	cr_assert(hx_diagnosed(h, "cannot be used for an atomic"));
+	cr_assert_eq(word(p.bmem), 0);
+	cr_assert_eq(mprotect(p.bmem, HX_PAGE, PROT_READ | PROT_WRITE), 0);
+}
+
+HX_TEST(rc_atomic, four_bytes_without_access_are_a_refusal)
+{
+	struct hx_pair p = hx_pair(h, NULL);
+	struct hx_wr wr = atomic_wr(&p, PRM_WQE_ATOMIC_MASKED_FA, 1, 0);
+
+	wr.opmod = 8;
+	wr.sge[0].len = 4;
+	cr_assert_eq(mprotect(p.bmem, HX_PAGE, PROT_NONE), 0);
+	hx_post(p.a, &wr);
+	hx_ring(p.a);
+	HX_ERR(p.a->scq, PRM_SYND_REMOTE_ACCESS, 0);
+	cr_assert_eq(mprotect(p.bmem, HX_PAGE, PROT_READ | PROT_WRITE), 0);
 }

@@ -16,6 +16,7 @@ static struct {
 	const struct nm_space_ops *real;
 	struct nm_space_ops ops;
 	uint32_t held;		/* 1 << enum nm_purpose */
+	bool held_writes;	/* only those to the space */
 	uint32_t held_len;	/* only of this length; 0: of any */
 	uint32_t polls;		/* of held ones */
 	uint32_t writes, reads; /* of atomics, submitted */
@@ -27,7 +28,8 @@ static struct {
 
 static bool is_held(const struct nm_dma *dma)
 {
-	return (slow.held & 1u << dma->purpose) && (!slow.held_len || slow.held_len == dma->len);
+	return (slow.held & 1u << dma->purpose) && (!slow.held_len || slow.held_len == dma->len) &&
+	       (dma->to_space || !slow.held_writes);
 }
 
 static int slow_submit(struct nm_space *space, struct nm_dma *dma)
@@ -228,6 +230,107 @@ Test(rc_held, a_qp_leaves_a_shared_cq_without_waiting_for_others)
 		cr_assert_eq(cqe_qpn(cqe), r.a->qpn);
 		cr_assert(hx_quiet(h));
 		cr_assert_not(hx_poll(attr.cq_snd, cqe));
+	}
+	close_slow(h);
+}
+
+/* Of four QPs with an atomic on one word: where the first one's is under way for ever, and what
+ * frees the others. */
+enum way_out {
+	OWNER_2RST,
+	OWNER_2ERR,
+	OWNER_DESTROYED,
+	OWNER_KEY_DESTROYED,
+	WAITER_DESTROYED, /* and then the owner */
+	WAITER_KEY_DESTROYED,
+	WAYS_OUT
+};
+
+static void post_add(struct hx_pair *p)
+{
+	struct hx_wr wr = {.opcode = PRM_WQE_ATOMIC_FA,
+			   .flags = HX_SIGNALED,
+			   .raddr = p->bmem,
+			   .rkey = p->bkey,
+			   .swap_add = 1,
+			   .nsge = 1,
+			   .sge = {{p->amem, 8, p->akey}}};
+
+	hx_post(p->a, &wr);
+	hx_ring(p->a);
+	hx_run(p->a->h, SIM_MS);
+}
+
+static void take_way_out(enum way_out way, struct hx_pair *p)
+{
+	struct hx *h = p[0].a->h;
+
+	switch (way) {
+	case OWNER_2RST:
+		cr_assert_eq(hx_modify(p[0].b, PRM_CMD_QP_2RST), 0);
+		return;
+	case OWNER_2ERR:
+		cr_assert_eq(hx_modify(p[0].b, PRM_CMD_QP_2ERR), 0);
+		return;
+	case OWNER_KEY_DESTROYED:
+		cr_assert_eq(hx_destroy(h, 1, PRM_CMD_DESTROY_MKEY, p[0].bkey >> 8), 0);
+		return;
+	case WAITER_KEY_DESTROYED:
+		cr_assert_eq(hx_destroy(h, 1, PRM_CMD_DESTROY_MKEY, p[2].bkey >> 8), 0);
+		hx_run(h, SIM_MS);
+		break;
+	case WAITER_DESTROYED:
+		cr_assert_eq(hx_destroy(h, 1, PRM_CMD_DESTROY_QP, p[2].b->qpn), 0);
+		break;
+	default:
+		break;
+	}
+	cr_assert_eq(hx_destroy(h, 1, PRM_CMD_DESTROY_QP, p[0].b->qpn), 0);
+}
+
+static void atomics_wait_for_one(struct hx *h, enum way_out way, bool writing)
+{
+	struct hx_qp_attr attr = {.timeout_never = true};
+	struct hx_pair p[4];
+	uint32_t reads, writes;
+	uint64_t sum;
+
+	for (uint32_t q = 0; q < 4; q++) {
+		p[q] = hx_pair_of(h, &attr, NULL, HX_PAGE);
+		p[q].bmem = p[0].bmem;
+		p[q].bkey = hx_mkey(h, 1, h->nic[1].pd, p[q].bmem, HX_PAGE, HX_ALL_RIGHTS);
+	}
+	reads = slow.reads;
+	writes = slow.writes;
+	slow.held = 1u << NM_DMA_ATOMIC;
+	slow.held_writes = writing;
+	for (uint32_t q = 0; q < 4; q++)
+		post_add(&p[q]);
+	cr_assert_eq(slow.reads - reads, 1, "way %d", way);
+	cr_assert_eq(slow.writes - writes, writing, "way %d", way);
+	take_way_out(way, p);
+	hx_run(h, SIM_MS);
+	cr_assert_eq(slow.reads - reads, 2, "way %d: the next one, and only it", way);
+	slow.held = 0;
+	slow.held_writes = false;
+	HX_OK(p[1].a->scq, 0);
+	if (way == WAITER_KEY_DESTROYED)
+		HX_ERR(p[2].a->scq, PRM_SYND_REMOTE_ACCESS, 0);
+	else if (way != WAITER_DESTROYED)
+		HX_OK(p[2].a->scq, 0);
+	HX_OK(p[3].a->scq, 0);
+	memcpy(&sum, p[0].bmem, sizeof(sum));
+	cr_assert_leq(sum - (way >= WAITER_DESTROYED ? 2 : 3), writing ? 1 : 0, "way %d: %llu", way,
+		      (unsigned long long)sum);
+}
+
+Test(rc_held, an_atomic_that_never_ends_frees_the_others_when_its_qp_or_key_goes)
+{
+	struct hx *h = open_slow();
+
+	for (int way = 0; way < WAYS_OUT; way++) {
+		atomics_wait_for_one(h, way, false);
+		atomics_wait_for_one(h, way, true);
 	}
 	close_slow(h);
 }

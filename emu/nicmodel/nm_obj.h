@@ -428,6 +428,8 @@ struct nm_nic {
 	struct nm_qp *run_head, **run_tail; /* QPs with work */
 	struct nm_cq *busy_cqs; /* cq.c: CQs with pending writes, arms to read, deaths to tell */
 	struct nm_eq *busy_eqs; /* eq.c: likewise */
+	/* rc_atomic.c: QPs with an atomic on copied memory; the first one executes its */
+	struct nm_qp *atomic_first, *atomic_last;
 	/* nic.c: heap of QPs by timer_ns; as many slots as there are QPs, so arming cannot fail */
 	struct nm_qp **timers;
 	uint32_t ntimers, timer_cap;

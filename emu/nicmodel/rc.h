@@ -269,7 +269,9 @@ struct rc_resp {
 
 	struct rc_op *queue, **queue_tail, *queue_free;
 	uint32_t nqueue;
-	struct rc_xfer xfer; /* of the operation at the queue's head */
+	struct rc_xfer xfer;	   /* of the operation at the queue's head */
+	struct nm_qp *atomic_next; /* rc_atomic.c: whose turn is after this QP's */
+	bool atomic_queued;
 
 	struct rc_rd *rds; /* max_dest_rd_atomic entries */
 	uint32_t nrds, rd_next;
@@ -392,6 +394,8 @@ int rc_exec(struct nm_qp *qp, struct rc_op *op);
 /* rc_atomic.c: operands from the header behind va and rkey; execution as rc_exec(). */
 void rc_atomic_parse(struct rc_atomic *a, uint8_t opcode, const uint8_t *hdr);
 int rc_exec_atomic(struct nm_qp *qp, struct rc_op *op);
+/* The QP has no atomic under way any more: the next one may begin. */
+void rc_atomic_leave(struct nm_qp *qp);
 /* The next entry for a response; NULL: too many are outstanding, a NAK is due. */
 struct rc_rd *rc_rd_take(struct nm_qp *qp, const struct rc_op *op);
 /* Binds a receive WQE: 0, -EINPROGRESS, -EAGAIN (none posted), -EBADMSG (malformed). */

@@ -3,6 +3,10 @@
  * Responder: atomics. Executed once, with the CPU's own atomic instructions where the word is
  * mapped, so that programs and kernels may use theirs on it; the result is kept for replay
  * (rc_reply.c).
+ *
+ * Where memory can only be copied, an atomic is two transfers. One QP of the NIC at a time is
+ * between them, the others wait in the order in which they came (nm_nic.atomic_first); so atomics
+ * of this NIC are atomic with respect to each other, as a ConnectX's are (IBV_ATOMIC_HCA).
  */
 #include "emu/nicmodel/rc.h"
 
@@ -35,6 +39,46 @@ static uint64_t changed(const struct rc_atomic *a, uint64_t old)
 	return (old & ~a->swap_mask) | (a->operand & a->swap_mask);
 }
 
+/* ---- one QP at a time ---- */
+
+static bool my_turn(struct nm_qp *qp)
+{
+	struct nm_nic *nic = qp->obj.nic;
+	struct rc_resp *resp = &qp->rc->resp;
+
+	if (!resp->atomic_queued) {
+		resp->atomic_queued = true;
+		resp->atomic_next = NULL;
+		if (nic->atomic_last)
+			nic->atomic_last->rc->resp.atomic_next = qp;
+		else
+			nic->atomic_first = qp;
+		nic->atomic_last = qp;
+	}
+	return nic->atomic_first == qp;
+}
+
+void rc_atomic_leave(struct nm_qp *qp)
+{
+	struct nm_nic *nic = qp->obj.nic;
+	struct rc_resp *resp = &qp->rc->resp;
+	struct nm_qp **at = &nic->atomic_first, *before = NULL;
+
+	if (!resp->atomic_queued)
+		return;
+	while (*at != qp) {
+		before = *at;
+		at = &before->rc->resp.atomic_next;
+	}
+	*at = resp->atomic_next;
+	if (nic->atomic_last == qp)
+		nic->atomic_last = before;
+	resp->atomic_queued = false;
+	resp->atomic_next = NULL;
+}
+
+/* ---- mapped: the CPU's atomics ---- */
+
 static uint64_t change64(const struct rc_atomic *a, uint64_t *word)
 {
 	uint64_t old = __atomic_load_n(word, __ATOMIC_RELAXED);
@@ -55,15 +99,38 @@ static uint64_t change32(const struct rc_atomic *a, uint32_t *word)
 	return old;
 }
 
+struct change {
+	const struct rc_atomic *atomic;
+	void *word;
+	uint64_t old;
+};
+
+static void change_word(void *arg)
+{
+	struct change *c = arg;
+
+	c->old =
+		c->atomic->bytes == 8 ? change64(c->atomic, c->word) : change32(c->atomic, c->word);
+}
+
 static int change_mapped(const struct rc_op *op, const struct nm_space *space, void *word,
 			 uint64_t *old)
 {
-	/* Is the word there at all? And aligned here as it is for the peer? */
-	if ((uintptr_t)word % op->atomic.bytes || !rc_there(space, word, op->atomic.bytes))
+	struct change c = {.atomic = &op->atomic, .word = word};
+	int rc = 0;
+
+	/* Aligned here as it is for the peer? */
+	if ((uintptr_t)word % op->atomic.bytes)
 		return -EFAULT;
-	*old = op->atomic.bytes == 8 ? change64(&op->atomic, word) : change32(&op->atomic, word);
-	return 0;
+	if (space->ops->guarded)
+		rc = space->ops->guarded(change_word, &c);
+	else
+		change_word(&c);
+	*old = c.old;
+	return rc;
 }
+
+/* ---- copied: two transfers ---- */
 
 static uint64_t load(const uint8_t *p, uint32_t bytes)
 {
@@ -89,8 +156,8 @@ static void store(uint8_t *p, uint32_t bytes, uint64_t value)
 }
 
 /*
- * Read, change, write through transfers. Atomic with respect to this NIC only: the queue stands
- * still in between. The old value waits behind the word in the operation's buffer.
+ * Read, change, write through transfers, of one QP at a time. The old value waits behind the word
+ * in the operation's buffer.
  */
 static int change_copied(struct nm_qp *qp, struct rc_op *op, struct nm_mkey *mkey, uint64_t *old)
 {
@@ -99,6 +166,8 @@ static int change_copied(struct nm_qp *qp, struct rc_op *op, struct nm_mkey *mke
 	uint8_t *kept = op->bytes + 8;
 	int rc;
 
+	if (!my_turn(qp))
+		return -EINPROGRESS;
 	if (op->stage == STAGE_CHECKED) {
 		rc = op->moving ? rc_xfer_poll(x)
 				: rc_xfer_key(qp, x, NM_DMA_ATOMIC, false, mkey, op->va, op->bytes,
@@ -116,6 +185,8 @@ static int change_copied(struct nm_qp *qp, struct rc_op *op, struct nm_mkey *mke
 	*old = load(kept, bytes);
 	return rc;
 }
+
+/* ---- the operation ---- */
 
 static int check(struct nm_qp *qp, struct rc_op *op)
 {
@@ -148,7 +219,7 @@ static int change(struct nm_qp *qp, struct rc_op *op, struct nm_mkey *mkey, uint
 	return change_copied(qp, op, mkey, old);
 }
 
-int rc_exec_atomic(struct nm_qp *qp, struct rc_op *op)
+static int execute(struct nm_qp *qp, struct rc_op *op)
 {
 	struct nm_mkey *mkey;
 	char why[NM_WHY_MAX];
@@ -179,4 +250,13 @@ int rc_exec_atomic(struct nm_qp *qp, struct rc_op *op)
 	qp->obj.nic->counters.rx_atomic_requests++;
 	rd->result = old;
 	return 0;
+}
+
+int rc_exec_atomic(struct nm_qp *qp, struct rc_op *op)
+{
+	int rc = execute(qp, op);
+
+	if (rc != -EINPROGRESS)
+		rc_atomic_leave(qp);
+	return rc;
 }

@@ -100,6 +100,7 @@ void rc_resp_drop(struct nm_qp *qp)
 	struct rc_resp *resp = &qp->rc->resp;
 
 	rc_xfer_cancel(&resp->xfer);
+	rc_atomic_leave(qp);
 	rc_xfer_cancel(&resp->rq_xfer);
 	rc_xfer_cancel(&resp->rd_xfer);
 	resp->recv.fetching = false;
