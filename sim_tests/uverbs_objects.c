@@ -172,7 +172,7 @@ Test(uverbs_devx, a_pd_is_made_by_mailbox_and_used)
 	ur_open(&dev);
 	PRM_SET(cmd_in, in, opcode, PRM_CMD_ALLOC_PD);
 	cr_assert_eq(ur_devx_create(&dev, in, sizeof(in), out, sizeof(out), &pd), 0);
-	cr_expect_neq(PRM_GET(obj_out, out, number), 0);
+	cr_assert_neq(PRM_GET(obj_out, out, number), 0);
 	cr_expect_eq(ur_devx_destroy(&dev, pd), 0);
 	cr_expect_eq(ur_devx_destroy(&dev, pd), -ENOENT, "it is gone");
 }
@@ -386,7 +386,7 @@ Test(uverbs_context, the_nic_has_let_go_of_it_when_close_returns)
 	cr_assert_eq(ur_qp(&dev, pd, cq, 2, &qp, &qpn), 0);
 	cr_assert_eq(query_qp_status(qpn), PRM_STATUS_OK);
 	ur_close(&dev);
-	cr_expect_neq(query_qp_status(qpn), PRM_STATUS_OK, "the QP is gone");
+	cr_assert_neq(query_qp_status(qpn), PRM_STATUS_OK, "the QP is gone");
 	cr_expect(hung_up(channel), "and so is the channel");
 	cr_expect(hung_up(dev.async_fd));
 }
@@ -417,7 +417,7 @@ Test(uverbs_context, a_number_that_means_another_file_by_now_ends_nothing)
 	other = memfd_create("other", MFD_CLOEXEC);
 	cr_assert_eq(other, dev.fd, "the lowest number is given out again");
 	ur_close(&dev);
-	cr_expect_not(hung_up(dev.async_fd));
+	cr_assert_not(hung_up(dev.async_fd));
 	cr_expect_eq(ur_pd_destroy(&kept, pd), 0);
 }
 

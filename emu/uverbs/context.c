@@ -249,7 +249,8 @@ static void remember_fd(int fd, uint64_t ino)
 		atomic_store(&command_ino[fd], ino);
 }
 
-/* Is the file open under another number as well? Then the context lives on. */
+/* Is the file open under another number as well? Then the context lives on. The others' numbers may
+ * be closed and given out again meanwhile, so they are looked at by name. */
 static bool has_duplicate(int fd, const struct stat *st)
 {
 	DIR *dir = opendir("/proc/self/fd");
@@ -259,12 +260,10 @@ static bool has_duplicate(int fd, const struct stat *st)
 
 	if (!dir)
 		return true; /* the watcher will see */
-	while (!found && (entry = readdir(dir))) {
-		int n = atoi(entry->d_name);
-
-		found = entry->d_name[0] != '.' && n != fd && !fstat(n, &other) &&
+	while (!found && (entry = readdir(dir)))
+		found = entry->d_name[0] != '.' && atoi(entry->d_name) != fd &&
+			!fstatat(dirfd(dir), entry->d_name, &other, 0) &&
 			other.st_dev == st->st_dev && other.st_ino == st->st_ino;
-	}
 	closedir(dir);
 	return found;
 }
