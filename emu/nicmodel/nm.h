@@ -241,9 +241,10 @@ struct nm_ops {
 	/* Monotonic time. In a simulation it is virtual. */
 	uint64_t (*now_ns)(void *ctx);
 	/*
-	 * Sends one packet; the payload is valid during the call only. 0, or -EAGAIN: not now; the
-	 * NIC tries again at a later progress. May deliver to another NIC of the same owner at
-	 * once: nm_nic_receive() never sends, so this cannot recurse.
+	 * Sends one packet; the payload is valid during the call only. 0; -EAGAIN: not now, the NIC
+	 * tries again at a later progress; -EFAULT: payload in mapped memory has gone, nothing was
+	 * sent. May deliver to another NIC of the same owner at once: nm_nic_receive() never sends,
+	 * so this cannot recurse.
 	 */
 	int (*link_send)(void *ctx, struct nm_packet *pkt);
 	/* An EQE was written. `eqe` is 64 bytes. Called with the NIC busy: only note it and return.
