@@ -224,7 +224,7 @@ static int execute(struct nm_qp *qp, struct rc_op *op)
 	struct nm_mkey *mkey;
 	char why[NM_WHY_MAX];
 	struct rc_rd *rd;
-	uint64_t old;
+	uint64_t old = 0;
 	int rc;
 
 	if (op->stage == STAGE_NEW && check(qp, op))
