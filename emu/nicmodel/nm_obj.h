@@ -316,8 +316,10 @@ struct nm_cqe {
  * the write is still under way in a copy-only space (order is kept).
  */
 int nm_cq_push(struct nm_cq *cq, const struct nm_cqe *cqe);
-/* Drops CQEs of a QP that still wait for a copy-only space (after 2RST and DESTROY none may
- * appear). */
+/*
+ * Drops CQEs of a QP that still wait for a copy-only space (after 2RST and DESTROY none may
+ * appear). One that is being written is waited for, but not long: then the CQ dies.
+ */
 void nm_cq_forget_qp(struct nm_cq *cq, uint32_t qpn);
 /* An arm doorbell (UAR + 0x20), or a sweep of the page: looks at the record and fires if due. */
 void nm_cq_check_arm(struct nm_cq *cq);
