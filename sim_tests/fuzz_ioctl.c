@@ -163,7 +163,7 @@ static int open_context(void)
 {
 	struct mlx5_ib_alloc_ucontext_req_v2 req = {.flags = MLX5_IB_ALLOC_UCTX_DEVX,
 						    .lib_caps = MLX5_LIB_CAP_DYN_UAR};
-	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int fd = open(UV_NODE_PATH, O_RDWR | O_CLOEXEC);
 	struct call call = {0};
 
 	call.hdr.length = sizeof(call.hdr) + sizeof(call.hdr.attrs[0]);

@@ -149,7 +149,7 @@ Test(uverbs_codec, before_get_context_only_the_probe_is_answered)
 {
 	struct ib_uverbs_query_device in = {0};
 	struct ib_uverbs_query_device_resp out;
-	int fd = open("/dev/null", O_RDWR);
+	int fd = open(UV_NODE_PATH, O_RDWR);
 	struct ur_call c;
 
 	cr_expect_eq(

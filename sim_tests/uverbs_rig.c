@@ -91,7 +91,7 @@ void ur_get_context(struct ur_dev *d)
 	struct ur_call c;
 
 	setenv(UV_ENV_WIRE, "local", 1);
-	d->fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	d->fd = open(UV_NODE_PATH, O_RDWR | O_CLOEXEC);
 	ur_begin(&c, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_GET_CONTEXT);
 	ur_out(&c, UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS, &vectors, sizeof(vectors));
 	ur_out(&c, UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT, &support, sizeof(support));

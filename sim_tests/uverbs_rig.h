@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * RDMA ioctls by hand: what libibverbs sends, and what it never would. The face is linked in, its
- * NIC is alone (wire "local"), and the null device plays /dev/infiniband/uverbs0.
+ * NIC is alone (wire "local"), and the full device plays /dev/infiniband/uverbs0.
  */
 #ifndef SIM_TESTS_UVERBS_RIG_H
 #define SIM_TESTS_UVERBS_RIG_H

@@ -112,6 +112,15 @@ has "sysfs" '^RoCE v2$' "$tmp/out"
 [ -e /sys/class/infiniband/mlx5_0/board_id ] && grep -q GDAKIT /sys/class/infiniband/mlx5_0/board_id &&
 	fail "the device is seen outside"
 
+# Without the preload nobody answers: the device must not open, rather than seem to work.
+for program in ibv_devinfo ibv_rc_pingpong; do
+	timeout 60 "$gdakit" run -- env -u LD_PRELOAD $program >"$tmp/out" 2>"$tmp/err" </dev/null
+	rc=$?
+	{ [ $rc -gt 0 ] && [ $rc -lt 124 ]; } || fail "$program without LD_PRELOAD: exit code $rc, expected an error"
+	cat "$tmp/out" >>"$tmp/err"
+	has "$program without LD_PRELOAD" '[Ff]ailed to open|get context' "$tmp/err"
+done
+
 rc_is 0 "DevX" "$gdakit" run --verbose -- "$prog_devx"
 has "DevX" '^ok$' "$tmp/out"
 has "a refused mailbox is explained" 'gdakit: .*CREATE_CQ: umem 0x7ffff0' "$tmp/err"

@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -153,6 +154,19 @@ static bool check_memfd(char why[REASON_MAX])
 	return true;
 }
 
+static bool check_node(char why[REASON_MAX])
+{
+	struct stat st;
+
+	if (stat(UV_NODE_PATH, &st))
+		return say_errno(why, UV_NODE_PATH);
+	if (S_ISCHR(st.st_mode) && st.st_rdev == makedev(UV_NODE_MAJOR, UV_NODE_MINOR))
+		return true;
+	snprintf(why, REASON_MAX, UV_NODE_PATH " is not character device %d:%d", UV_NODE_MAJOR,
+		 UV_NODE_MINOR);
+	return false;
+}
+
 static bool check_process_vm(char why[REASON_MAX])
 {
 	int a = 1, b = 0;
@@ -204,6 +218,7 @@ static const struct check checks[] = {
 	 "Linux 5.11 or later is needed without root; /sys must be mounted"},
 	{"seccomp filter", true, check_seccomp, "CONFIG_SECCOMP_FILTER"},
 	{"memfd", true, check_memfd, "Linux 3.17 or later"},
+	{"full device", true, check_node, "mknod -m 666 " UV_NODE_PATH " c 1 7"},
 	{"process_vm_readv", false, check_process_vm,
 	 "wrong addresses in calls end the program instead of EFAULT"},
 	{"kernel RDMA", false, check_no_kernel_rdma, ""},

@@ -88,7 +88,10 @@ static const struct argp run_argp = {
 	.doc = "Runs PROGRAM on a simulated host that has a ConnectX-7 (mlx5_0).\v"
 	       "The exit code is PROGRAM's, 128 + N if signal N ended it, 125 if gdakit could not "
 	       "start it, "
-	       "126 or 127 if PROGRAM could not be executed or found.",
+	       "126 or 127 if PROGRAM could not be executed or found.\n\n"
+	       "The NIC is in a library that LD_PRELOAD names: a program that clears it, or that "
+	       "is "
+	       "statically linked, finds a device that cannot be opened.",
 };
 
 static int main_run(int argc, char **argv)

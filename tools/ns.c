@@ -173,7 +173,7 @@ static int add_device(const char *dev)
 	char path[PATH_MAX];
 
 	if (join(path, dev, "uverbs0") || make_file(path) ||
-	    mount("/dev/null", path, NULL, MS_BIND, NULL))
+	    mount(UV_NODE_PATH, path, NULL, MS_BIND, NULL))
 		return failed(path);
 	return 0;
 }

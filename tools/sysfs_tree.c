@@ -20,6 +20,9 @@
 #define PORT   IB "/ports/1"
 #define UVERBS PCI "/infiniband_verbs/uverbs0"
 
+#define TEXT_(x) #x
+#define TEXT(x)	 TEXT_(x)
+
 struct text {
 	const char *path, *content;
 };
@@ -28,9 +31,10 @@ struct text {
 static const struct text constants[] = {
 	{"class/infiniband_verbs/abi_version", "6\n"},
 	{UVERBS "/ibdev", UV_DEV_NAME "\n"},
-	{UVERBS "/dev", "1:3\n"}, /* what stands at /dev/infiniband/uverbs0: the null device */
+	{UVERBS "/dev", TEXT(UV_NODE_MAJOR) ":" TEXT(UV_NODE_MINOR) "\n"},
 	{UVERBS "/abi_version", "1\n"},
-	{UVERBS "/uevent", "MAJOR=1\nMINOR=3\nDEVNAME=infiniband/uverbs0\n"},
+	{UVERBS "/uevent", "MAJOR=" TEXT(UV_NODE_MAJOR) "\nMINOR=" TEXT(
+				   UV_NODE_MINOR) "\nDEVNAME=infiniband/uverbs0\n"},
 	{IB "/node_type", "1: CA\n"},
 	{IB "/fw_ver", UV_FW_VER "\n"},
 	{IB "/hca_type", "MT4129\n"},

@@ -24,7 +24,7 @@
 
 #include "emu/uverbs/face.h"
 
-enum { UV_MEMFD_BYTES = 64 << 20, NULL_MAJOR = 1, NULL_MINOR = 3 };
+enum { UV_MEMFD_BYTES = 64 << 20 };
 
 static pthread_mutex_t face_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct uv_ctx *contexts;
@@ -173,13 +173,13 @@ void uv_ctx_unlock(struct uv_ctx *ctx)
 	put(ctx);
 }
 
-/* The launcher shows the null device under the name of uverbs0: nobody sends it RDMA ioctls. */
+/* The launcher shows the full device under the name of uverbs0: nobody sends it RDMA ioctls. */
 bool uv_fd_is_device(int fd)
 {
 	struct stat st;
 
-	return !fstat(fd, &st) && S_ISCHR(st.st_mode) && major(st.st_rdev) == NULL_MAJOR &&
-	       minor(st.st_rdev) == NULL_MINOR;
+	return !fstat(fd, &st) && S_ISCHR(st.st_mode) && major(st.st_rdev) == UV_NODE_MAJOR &&
+	       minor(st.st_rdev) == UV_NODE_MINOR;
 }
 
 /* ---- teardown ---- */

@@ -4,7 +4,7 @@
  * launcher (sysfs files) and the NIC in the program (commands, packets) agree without talking.
  *
  *     GID[0]  ::ffff:127.a.b.1      MAC  02:00:7f:aa:bb:01      node GUID  EUI-64 of the MAC
- *     LID     aabb                  (a is 64 or more and below 128, so it is a unicast LID)
+ *     LID     aabb                  (a is in 64..126, so it is a unicast LID)
  *
  * 127.a.b.254:4791 is bound for as long as the host lives, 127.a.b.(1+s):4791 by the process in
  * slot s.
@@ -25,6 +25,15 @@ enum {
 	UV_PCI_DEVICE_ID = 0x1021, /* ConnectX-7 */
 	UV_PCI_VENDOR_ID = 0x15b3,
 };
+
+/*
+ * What stands at /dev/infiniband/uverbs0: the full device. Without the preload ioctl() is not
+ * answered and libibverbs turns to write(), which must fail there (ENOSPC): the null device would
+ * take every command and answer it with zeroes.
+ */
+#define UV_NODE_PATH  "/dev/full"
+#define UV_NODE_MAJOR 1
+#define UV_NODE_MINOR 7
 
 /* Environment of a `gdakit run` tree. */
 #define UV_ENV_HOST	  "GDAKIT_HOST"	      /* "127.a.b" */
