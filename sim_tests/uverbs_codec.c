@@ -1,10 +1,36 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* The ioctl codec: headers and attributes, right and wrong. */
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "sim_tests/uverbs_rig.h"
+
+/* What a verbose run says on stderr from hear() to heard(). */
+static int hear(void)
+{
+	FILE *said = tmpfile();
+	int before = dup(STDERR_FILENO);
+
+	cr_assert_not_null(said);
+	dup2(fileno(said), STDERR_FILENO);
+	fclose(said);
+	setenv(UV_ENV_VERBOSE, "1", 1);
+	return before;
+}
+
+static const char *heard(int before)
+{
+	static char text[4096];
+	ssize_t n = pread(STDERR_FILENO, text, sizeof(text) - 1, 0);
+
+	text[n > 0 ? n : 0] = '\0';
+	dup2(before, STDERR_FILENO);
+	close(before);
+	return text;
+}
 
 static void query_port(struct ur_call *c, uint8_t *port, struct ib_uverbs_query_port_resp_ex *resp)
 {
@@ -197,4 +223,39 @@ Test(uverbs_codec, a_handle_of_another_kind_is_refused)
 	cr_expect_eq(ur_pd_destroy(&dev, UINT32_MAX), -ENOENT);
 	cr_expect_eq(ur_pd_destroy(&dev, pd), 0);
 	cr_expect_eq(ur_pd_destroy(&dev, pd), -ENOENT, "it is gone");
+}
+
+static int get_context(int fd, const void *req, size_t len)
+{
+	struct mlx5_ib_alloc_ucontext_resp resp;
+	struct ur_call c;
+
+	ur_begin(&c, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_GET_CONTEXT);
+	ur_in(&c, UVERBS_ATTR_UHW_IN, req, (uint16_t)len);
+	ur_out(&c, UVERBS_ATTR_UHW_OUT, &resp, sizeof(resp));
+	return ur_run(fd, &c);
+}
+
+Test(uverbs_codec, without_a_descriptor_left_GET_CONTEXT_is_EMFILE_also_in_older_words)
+{
+	struct mlx5_ib_alloc_ucontext_req_v2 req = {.max_cqe_version = 1,
+						    .lib_caps = MLX5_LIB_CAP_DYN_UAR};
+	const size_t older = offsetof(struct mlx5_ib_alloc_ucontext_req_v2, lib_caps);
+	int fd = open(UV_NODE_PATH, O_RDWR), stderr_before = hear();
+	struct rlimit all, none;
+	const char *said;
+
+	setenv(UV_ENV_WIRE, "local", 1);
+	cr_expect_eq(get_context(fd, &req, older), -EOPNOTSUPP, "the words of a library too old");
+	getrlimit(RLIMIT_NOFILE, &all);
+	none = all;
+	none.rlim_cur = (rlim_t)dup(0); /* the lowest number that is free */
+	close((int)none.rlim_cur);
+	setrlimit(RLIMIT_NOFILE, &none);
+	cr_expect_eq(get_context(fd, &req, sizeof(req)), -EMFILE);
+	cr_expect_eq(get_context(fd, &req, older), -EMFILE, "libmlx5 tries again so");
+	setrlimit(RLIMIT_NOFILE, &all);
+	said = heard(stderr_before);
+	cr_expect_not_null(strstr(said, "GET_CONTEXT: too many open files"), "said: %s", said);
+	cr_expect_eq(get_context(fd, &req, sizeof(req)), 0, "and it is no lasting harm");
 }

@@ -165,7 +165,15 @@ static int run(struct uv_req *req, const struct ib_uverbs_ioctl_hdr *hdr, uint64
 	if (!req->ctx && !req->method->without_ctx)
 		return uv_refuse(EINVAL, "%s before GET_CONTEXT", req->method->name);
 	ret = parse(req, arg + offsetof(struct ib_uverbs_ioctl_hdr, attrs), hdr->num_attrs);
-	return ret ? ret : req->method->handler(req);
+	if (ret)
+		return ret;
+	req->name = req->method->name;
+	ret = req->method->handler(req);
+	/* Wherever it was that a descriptor was missing: the program's own limit is the reason. */
+	if (ret == -EMFILE || ret == -ENFILE)
+		uv_say("%s: too many open files, no descriptor is left for it (ulimit -n)",
+		       req->name);
+	return ret;
 }
 
 int uv_ioctl(int fd, void *arg)
@@ -344,6 +352,7 @@ int uv_invoke_write(struct uv_req *req)
 		return -ENOSPC; /* said by nobody: libibverbs probes with it */
 	if (!req->ctx)
 		return uv_refuse(EINVAL, "%s before GET_CONTEXT", cmd->name);
+	req->name = cmd->name;
 	ret = uv_in(req, UVERBS_ATTR_CORE_IN, in, sizeof(in));
 	if (ret && ret != -ENOENT)
 		return ret;

@@ -369,6 +369,12 @@ static int fill_support(struct uv_req *req, uint16_t vectors_attr, uint16_t supp
 	return ret ? ret : uv_out(req, support_attr, &support, sizeof(support));
 }
 
+/*
+ * libmlx5 repeats a GET_CONTEXT that failed in the words of older kernels, which know no lib_caps.
+ * So a request without them is answered with the failure of the one before.
+ */
+static _Thread_local int full_request_ret;
+
 /* The library must allocate UAR pages dynamically: static ones are mapped at offsets of another
  * meaning. */
 static int check_library(struct uv_req *req)
@@ -378,10 +384,13 @@ static int check_library(struct uv_req *req)
 
 	if (ret)
 		return uv_refuse(EINVAL, "GET_CONTEXT without the mlx5 request");
-	if (!(in.lib_caps & MLX5_LIB_CAP_DYN_UAR))
+	if (!(in.lib_caps & MLX5_LIB_CAP_DYN_UAR)) {
+		if (full_request_ret)
+			return full_request_ret;
 		return uv_refuse(
 			EOPNOTSUPP,
 			"this libmlx5 has no dynamic UAR pages; rdma-core 30 or later is needed");
+	}
 	return 0;
 }
 
@@ -460,6 +469,7 @@ int uv_get_context(struct uv_req *req)
 		close_in_nic(ctx);
 	}
 	pthread_mutex_unlock(&face_lock);
+	full_request_ret = ret;
 	if (ret)
 		free(ctx);
 	return ret;

@@ -279,6 +279,7 @@ struct uv_req {
 	int fd; /* as the program named it */
 	struct uv_ctx *ctx;
 	const struct uv_method *method;
+	const char *name;		  /* of the method, or of its write command */
 	struct uv_arg args[UV_MAX_ATTRS]; /* parallel to method->specs */
 	size_t write_out_len; /* INVOKE_WRITE: bytes of `out` that the program can take */
 };
