@@ -93,6 +93,19 @@ static void refuse_general(struct rig *r)
 	       "opcode 0xfff is none");
 }
 
+/* A device without a null MR says so; one that gives it gives a key of its own. */
+static void null_mr(struct rig *r)
+{
+	struct ibv_mr *mr = ibv_alloc_null_mr(r->pd);
+
+	if (!mr) {
+		expect(errno == EOPNOTSUPP, "a null MR that is not there is EOPNOTSUPP");
+		return;
+	}
+	expect(mr->lkey != 0, "a null MR has a key");
+	expect(!ibv_dereg_mr(mr), "and is deregistered");
+}
+
 static bool register_memory(struct rig *r)
 {
 	struct mlx5dv_devx_umem_in in = {
@@ -372,6 +385,7 @@ int main(void)
 		return 1;
 	query_caps(&r);
 	refuse_general(&r);
+	null_mr(&r);
 	if (!register_memory(&r) || !create_cq(&r))
 		return 1;
 	bad_mailboxes(&r);

@@ -345,15 +345,11 @@ static int fill_response(struct uv_req *req, uint16_t attr)
 		.eth_min_inline = MLX5_USER_INLINE_MODE_NONE,
 		.log_uar_size = 12,
 		.num_uars_per_page = 1,
-		/* tot_bfregs 0: every UAR page is allocated when it is wanted. */
+		/* tot_bfregs 0: every UAR page is allocated when it is wanted. No dump_fill_mkey:
+		 * the model has no such key, and ibv_alloc_null_mr() must fail rather than return
+		 * it. */
 	};
-	uint8_t in[PRM_cmd_in_SIZE] = {0}, out[PRM_query_special_contexts_out_SIZE] = {0};
 
-	PRM_SET(cmd_in, in, opcode, PRM_CMD_QUERY_SPECIAL_CONTEXTS);
-	if (uv_command_raw(0, in, sizeof(in), out, sizeof(out), NULL) == PRM_STATUS_OK) {
-		resp.dump_fill_mkey = PRM_GET(query_special_contexts_out, out, dump_fill_mkey);
-		resp.comp_mask |= MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_DUMP_FILL_MKEY;
-	}
 	resp.response_length = sizeof(resp);
 	if (uv_len(req, attr) < sizeof(resp))
 		resp.response_length = (uint32_t)uv_len(req, attr);
