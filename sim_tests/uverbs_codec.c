@@ -8,30 +8,6 @@
 
 #include "sim_tests/uverbs_rig.h"
 
-/* What a verbose run says on stderr from hear() to heard(). */
-static int hear(void)
-{
-	FILE *said = tmpfile();
-	int before = dup(STDERR_FILENO);
-
-	cr_assert_not_null(said);
-	dup2(fileno(said), STDERR_FILENO);
-	fclose(said);
-	setenv(UV_ENV_VERBOSE, "1", 1);
-	return before;
-}
-
-static const char *heard(int before)
-{
-	static char text[4096];
-	ssize_t n = pread(STDERR_FILENO, text, sizeof(text) - 1, 0);
-
-	text[n > 0 ? n : 0] = '\0';
-	dup2(before, STDERR_FILENO);
-	close(before);
-	return text;
-}
-
 static void query_port(struct ur_call *c, uint8_t *port, struct ib_uverbs_query_port_resp_ex *resp)
 {
 	*port = 1;
@@ -208,6 +184,38 @@ Test(uverbs_codec, write_commands_are_bounded_and_known)
 		     -EOPNOTSUPP);
 }
 
+Test(uverbs_codec, what_is_not_emulated_is_named)
+{
+	struct ib_uverbs_open_xrcd in = {0};
+	struct ib_uverbs_open_xrcd_resp out;
+	struct ur_dev dev;
+	struct ur_call c;
+	const char *said;
+	int before;
+
+	ur_open(&dev);
+	before = ur_hear();
+	ur_write(dev.fd, IB_USER_VERBS_CMD_OPEN_XRCD, &in, sizeof(in), &out, sizeof(out), NULL, 0);
+	ur_write(dev.fd, IB_USER_VERBS_CMD_FLAG_EXTENDED | IB_USER_VERBS_EX_CMD_CREATE_FLOW, &in,
+		 sizeof(in), &out, sizeof(out), NULL, 0);
+	ur_begin(&c, UVERBS_OBJECT_DM, UVERBS_METHOD_DM_ALLOC);
+	ur_run(dev.fd, &c);
+	ur_begin(&c, MLX5_IB_OBJECT_PP, MLX5_IB_METHOD_PP_OBJ_ALLOC);
+	ur_run(dev.fd, &c);
+	ur_begin(&c, UVERBS_OBJECT_DEVICE, 0x3f);
+	ur_run(dev.fd, &c);
+	said = ur_heard(before);
+	cr_expect_not_null(strstr(said, "write command OPEN_XRCD (0x25) is"), "said: %s", said);
+	cr_expect_not_null(strstr(said, "EX_CREATE_FLOW (0x80000032) is"), "said: %s", said);
+	cr_expect_not_null(strstr(said, "UVERBS_METHOD_DM_ALLOC (0x0) of UVERBS_OBJECT_DM (0xe)"),
+			   "said: %s", said);
+	cr_expect_not_null(
+		strstr(said, "MLX5_IB_METHOD_PP_OBJ_ALLOC (0x1000) of MLX5_IB_OBJECT_PP"),
+		"said: %s", said);
+	cr_expect_not_null(strstr(said, "unknown (0x3f) of UVERBS_OBJECT_DEVICE (0x0)"), "said: %s",
+			   said);
+}
+
 Test(uverbs_codec, a_handle_of_another_kind_is_refused)
 {
 	struct ur_dev dev;
@@ -241,7 +249,7 @@ Test(uverbs_codec, without_a_descriptor_left_GET_CONTEXT_is_EMFILE_also_in_older
 	struct mlx5_ib_alloc_ucontext_req_v2 req = {.max_cqe_version = 1,
 						    .lib_caps = MLX5_LIB_CAP_DYN_UAR};
 	const size_t older = offsetof(struct mlx5_ib_alloc_ucontext_req_v2, lib_caps);
-	int fd = open(UV_NODE_PATH, O_RDWR), stderr_before = hear();
+	int fd = open(UV_NODE_PATH, O_RDWR), stderr_before = ur_hear();
 	struct rlimit all, none;
 	const char *said;
 
@@ -255,7 +263,7 @@ Test(uverbs_codec, without_a_descriptor_left_GET_CONTEXT_is_EMFILE_also_in_older
 	cr_expect_eq(get_context(fd, &req, sizeof(req)), -EMFILE);
 	cr_expect_eq(get_context(fd, &req, older), -EMFILE, "libmlx5 tries again so");
 	setrlimit(RLIMIT_NOFILE, &all);
-	said = heard(stderr_before);
+	said = ur_heard(stderr_before);
 	cr_expect_not_null(strstr(said, "GET_CONTEXT: too many open files"), "said: %s", said);
 	cr_expect_eq(get_context(fd, &req, sizeof(req)), 0, "and it is no lasting harm");
 }

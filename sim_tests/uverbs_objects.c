@@ -237,6 +237,23 @@ Test(uverbs_objects, a_transition_takes_what_it_needs_and_nothing_else)
 	cr_expect_eq(modify(&dev, qp, UV_QPS_INIT, ladder[0].required), 0, "and up again");
 }
 
+Test(uverbs_objects, states_are_named_also_beside_one_that_is_none)
+{
+	uint32_t pd, cq, cqn, qp, qpn;
+	struct ur_dev dev;
+	const char *said;
+	int before;
+
+	ur_open(&dev);
+	pd = ur_pd(&dev);
+	cr_assert_eq(ur_cq(&dev, 0, 1, -1, &cq, &cqn), 0);
+	cr_assert_eq(ur_qp(&dev, pd, cq, 2, &qp, &qpn), 0);
+	before = ur_hear();
+	cr_expect_eq(modify(&dev, qp, 99, 0), -EINVAL);
+	said = ur_heard(before);
+	cr_expect_not_null(strstr(said, "from RESET (0) to unknown (99)"), "said: %s", said);
+}
+
 /* ---- events ---- */
 
 static void fire(uint32_t cqn)

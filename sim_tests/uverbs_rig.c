@@ -2,6 +2,7 @@
 #include "sim_tests/uverbs_rig.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -77,6 +78,29 @@ int ur_write(int fd, uint32_t cmd, const void *in, uint16_t in_len, void *out, u
 	if (drv_len)
 		ur_in(&c, UVERBS_ATTR_UHW_IN, drv, drv_len);
 	return ur_run(fd, &c);
+}
+
+int ur_hear(void)
+{
+	FILE *said = tmpfile();
+	int before = dup(STDERR_FILENO);
+
+	cr_assert_not_null(said);
+	dup2(fileno(said), STDERR_FILENO);
+	fclose(said);
+	setenv(UV_ENV_VERBOSE, "1", 1);
+	return before;
+}
+
+const char *ur_heard(int before)
+{
+	static char text[4096];
+	ssize_t n = pread(STDERR_FILENO, text, sizeof(text) - 1, 0);
+
+	text[n > 0 ? n : 0] = '\0';
+	dup2(before, STDERR_FILENO);
+	close(before);
+	return text;
 }
 
 void ur_get_context(struct ur_dev *d)

@@ -35,6 +35,11 @@ struct ib_uverbs_attr *ur_attr(struct ur_call *c, uint16_t id);
 int ur_write(int fd, uint32_t cmd, const void *in, uint16_t in_len, void *out, uint16_t out_len,
 	     const void *drv, uint16_t drv_len);
 
+/* Turns stderr, and a verbose run, into text: what was said between the two calls. The text is good
+ * until the next ur_heard(). */
+int ur_hear(void);
+const char *ur_heard(int before); /* what ur_hear() returned */
+
 /* An opened device. */
 struct ur_dev {
 	int fd, async_fd;

@@ -157,8 +157,9 @@ static int run(struct uv_req *req, const struct ib_uverbs_ioctl_hdr *hdr, uint64
 		return ret;
 	req->method = find_method(hdr->object_id, hdr->method_id);
 	if (!req->method)
-		return uv_refuse(EPROTONOSUPPORT, "object 0x%x method 0x%x is not emulated",
-				 hdr->object_id, hdr->method_id);
+		return uv_refuse(EPROTONOSUPPORT, "%s (0x%x) of %s (0x%x) is not emulated",
+				 uv_name_of_method(hdr->object_id, hdr->method_id), hdr->method_id,
+				 uv_name_of_object(hdr->object_id), hdr->object_id);
 	if (hdr->driver_id != RDMA_DRIVER_MLX5 && (hdr->object_id & UVERBS_ID_NS_MASK))
 		return uv_refuse(EINVAL, "%s: driver id %u, expected %u (mlx5)", req->method->name,
 				 hdr->driver_id, RDMA_DRIVER_MLX5);
@@ -346,7 +347,8 @@ int uv_invoke_write(struct uv_req *req)
 		if (uv_writes[i].cmd == number)
 			cmd = &uv_writes[i];
 	if (!cmd)
-		return uv_refuse(EOPNOTSUPP, "write command 0x%x is not emulated", number);
+		return uv_refuse(EOPNOTSUPP, "write command %s (0x%x) is not emulated",
+				 uv_name_of_write(number), number);
 	if (uv_len(req, UVERBS_ATTR_CORE_IN) < cmd->in_len ||
 	    uv_len(req, UVERBS_ATTR_CORE_OUT) < cmd->out_len)
 		return -ENOSPC; /* said by nobody: libibverbs probes with it */

@@ -5,6 +5,7 @@
  *   preload.c       ioctl(), close()     -> uv_ioctl(), uv_closing()
  *   codec.c         attributes           -> struct uv_req, bounds checked against
  *   tables.c        (object, method)     -> handler and attribute specs; INVOKE_WRITE commands
+ *   names.c         number of a method or command -> its name, for messages
  *   context.c       command fds, handles, teardown
  *   face.c          the NIC of this process
  *   mem.c           addresses that the program names
@@ -308,6 +309,12 @@ struct uv_obj *uv_obj(const struct uv_req *req, uint16_t id); /* NULL if not giv
 int uv_fd(const struct uv_req *req, uint16_t id);	      /* -1 if not given */
 int uv_set_handle(const struct uv_req *req, uint16_t id, uint32_t handle);
 int uv_set_fd(const struct uv_req *req, uint16_t id, int fd);
+
+/* Names of the ABI's numbers, or "unknown" (names.c). cmd has IB_USER_VERBS_CMD_FLAG_EXTENDED. */
+const char *uv_name_of_write(uint32_t cmd);
+const char *uv_name_of_qp_type(uint32_t type); /* enum ib_uverbs_qp_type */
+const char *uv_name_of_object(uint16_t object);
+const char *uv_name_of_method(uint16_t object, uint16_t method);
 
 /* ---- contexts (context.c) ---- */
 

@@ -102,8 +102,9 @@ static int parse(struct uv_req *req, struct qp_request *r)
 	if (ret)
 		return uv_refuse(EINVAL, "QP_CREATE without the mlx5 request");
 	if (service_type(r->type) < 0)
-		return uv_refuse(EOPNOTSUPP, "QP_CREATE: QP type %u is not emulated, only RC is",
-				 r->type);
+		return uv_refuse(EOPNOTSUPP,
+				 "QP_CREATE: QP type %s (%u) is not emulated, only RC is",
+				 uv_name_of_qp_type(r->type), r->type);
 	if (r->flags & ~(uint32_t)QP_FLAGS_KNOWN)
 		return uv_refuse(EOPNOTSUPP, "QP_CREATE: flags 0x%x are not emulated", r->flags);
 	if (r->drv.flags & no)

@@ -116,6 +116,11 @@ static const struct {
 	{UV_QP_DEST_QPN, "dest_qp_num", 0},
 	{UV_QP_RATE_LIMIT, "rate_limit", 0},
 };
+static const char *state_name(uint8_t state)
+{
+	return state < UV_QPS ? state_names[state] : "unknown";
+}
+
 enum { NATTRS = sizeof(attrs) / sizeof(attrs[0]) };
 
 static const char *attr_name(uint32_t mask)
@@ -360,7 +365,9 @@ static int modify(struct uv_req *req, const struct ib_uverbs_modify_qp *m)
 	from = m->attr_mask & UV_QP_CUR_STATE ? m->cur_qp_state : qp->state;
 	to = m->attr_mask & UV_QP_STATE ? m->qp_state : from;
 	if (from >= UV_QPS || to >= UV_QPS)
-		return uv_refuse(EINVAL, "MODIFY_QP 0x%x: states %u to %u", qp->obj.num, from, to);
+		return uv_refuse(
+			EINVAL, "MODIFY_QP 0x%x: from %s (%u) to %s (%u), expected states below %u",
+			qp->obj.num, state_name(from), from, state_name(to), to, UV_QPS);
 	t = find_transition(from, to);
 	if (!t)
 		return uv_refuse(EINVAL, "MODIFY_QP 0x%x: no transition from %s to %s", qp->obj.num,
