@@ -54,8 +54,12 @@ rc_is 126 "not executable" "$gdakit" run -- /etc/passwd
 rc_is 64 "no program" "$gdakit" run
 rc_is 64 "unknown option" "$gdakit" run --no-such-option true
 rc_is 64 "unknown command" "$gdakit" walk
-rc_is 125 "bad host" "$gdakit" run --host 127.0.0.1 true
-has "bad host" 'expected a number' "$tmp/err"
+for host in 127.0.0.1 127.63.0 127.127.0 127.64.256 16128 -1 '' .x 1x; do
+	rc_is 64 "host '$host'" "$gdakit" run "--host=$host" true
+	has "host '$host'" "--host is '$host', expected a number below 16128, 127.a.b with a from 64 to 126, or" "$tmp/err"
+done
+rc_is 0 "the last host" "$gdakit" run --host=127.126.255 printenv GDAKIT_HOST
+has "the last host" '^127\.126\.255$' "$tmp/out"
 
 # A signal to gdakit is one to the program, whose exit code comes back.
 "$gdakit" run -- sh -c 'trap "exit 3" TERM; : >'"$tmp/ready"'; while :; do sleep 0.05; done' &

@@ -5,6 +5,8 @@
  * last process that holds it.
  */
 #include <arpa/inet.h>
+#include <assert.h>
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -74,21 +76,31 @@ static int block_of(const char *name)
 			return -1;
 		return (id.a - UV_BLOCK_A_FIRST) * 256 + id.b;
 	}
+	if (!isalpha((unsigned char)*name))
+		return -1;
 	return (int)(NAMED_FIRST + hash(name) % (BLOCKS - NAMED_FIRST));
+}
+
+const char *claim_expects(const char *name)
+{
+	static char text[128];
+
+	if (block_of(name) >= 0)
+		return NULL;
+	snprintf(text, sizeof(text),
+		 "a number below %d, 127.a.b with a from %d to %d, or a name that begins with a "
+		 "letter",
+		 BLOCKS, UV_BLOCK_A_FIRST, UV_BLOCK_A_LAST);
+	return text;
 }
 
 int claim_host(const char *name, struct uv_identity *id)
 {
 	int n, fd;
 
-	if (name && *name) {
+	if (name) {
 		n = block_of(name);
-		if (n < 0) {
-			complain("--host is '%s', expected a number below %d, 127.a.b with a from "
-				 "%d to %d, or a name",
-				 name, BLOCKS, UV_BLOCK_A_FIRST, UV_BLOCK_A_LAST);
-			return -1;
-		}
+		assert(n >= 0); /* claim_expects() has passed it */
 		fd = try_block((unsigned int)n, id);
 		if (fd < 0)
 			complain("host %s: 127.%u.%u.%u port %u: %s%s", name, id->a, id->b,

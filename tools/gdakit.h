@@ -21,10 +21,12 @@ void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* ---- the simulated host (claim.c) ---- */
 
 /*
- * Takes an address block: `name` NULL: the first free one; a number; "127.a.b"; or any other text,
- * which always means the same block. The descriptor keeps it, and is inherited. -1: said why.
+ * Takes an address block: `name` NULL: the first free one; a number; "127.a.b"; or a name, which
+ * always means the same block. The descriptor keeps it, and is inherited. -1: said why.
  */
 int claim_host(const char *name, struct uv_identity *id);
+/* NULL if claim_host() can take `name` (not NULL), else what is expected instead. */
+const char *claim_expects(const char *name);
 
 /* ---- what the program sees (sysfs_tree.c, ns.c) ---- */
 

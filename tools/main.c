@@ -62,6 +62,8 @@ static error_t run_parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "--nics is '%s', expected 1", arg);
 		return 0;
 	case KEY_HOST:
+		if (claim_expects(arg))
+			argp_error(state, "--host is '%s', expected %s", arg, claim_expects(arg));
 		o->host = arg;
 		return 0;
 	case KEY_WIRE:
