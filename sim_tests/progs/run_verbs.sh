@@ -51,6 +51,10 @@ perftest ib_read_bw -s 4096 -n 300 -e
 perftest ib_send_bw -s 4096 -n 300 -e
 perftest ib_write_lat -a -n 20
 perftest ib_write_lat -s 8 -n 1000
+perftest ib_read_lat -s 8 -n 1000
+perftest ib_read_lat -s 65537 -n 100
+perftest ib_read_lat -s 8 -n 300 -e
+perftest ib_send_lat -s 8 -n 300 -e
 perftest ib_atomic_bw -n 500
 perftest ib_atomic_bw -n 200 -q 4
 perftest ib_atomic_bw -A CMP_AND_SWAP -n 200
