@@ -183,6 +183,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct input in = {data, size};
 	struct uv_ctx *ctx;
+	uint64_t dev, ino;
 	int fd;
 
 	if (!region) {
@@ -197,8 +198,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	ctx = uv_ctx_of_fd(fd);
 	if (!ctx)
 		abort();
+	dev = ctx->dev;
+	ino = ctx->ino;
 	uv_ctx_unlock(ctx);
-	uv_ctx_destroy(ctx);
+	uv_ctx_end(dev, ino);
 	close(fd);
 	return 0;
 }
