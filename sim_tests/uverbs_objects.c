@@ -251,7 +251,7 @@ Test(uverbs_objects, states_are_named_also_beside_one_that_is_none)
 	before = ur_hear();
 	cr_expect_eq(modify(&dev, qp, 99, 0), -EINVAL);
 	said = ur_heard(before);
-	cr_expect_not_null(strstr(said, "from RESET (0) to unknown (99)"), "said: %s", said);
+	cr_assert_not_null(strstr(said, "from RESET (0) to unknown (99)"), "said: %s", said);
 }
 
 /* ---- events ---- */
