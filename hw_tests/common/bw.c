@@ -5,8 +5,10 @@
  * The exchange is that of upstream's examples: the server sends 16 times {u64 address, u32 rkey},
  * one for each message size, then each half sends QP number, GID and LID (hwt_connect). Their
  * client then writes and closes. Ours adds a control step for each size, in which the server checks
- * the bytes and answers how many are wrong; a server that sees no such step before the close checks
- * what their client writes: every buffer, 512 messages of the byte "buffer number + 1".
+ * the bytes and answers how many are wrong, and which says how many sizes follow: a client that
+ * closes before the last has ended early. With --upstream a server that sees no such step before
+ * the close checks what their client writes: every buffer, 512 messages of the byte "buffer number
+ * + 1".
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,14 +18,13 @@
 #include "hw_tests/common/hwt.h"
 #include "hw_tests/common/oob.h"
 
-#define MAGIC	       0x67646b31u /* "gdk1" */
-#define GUARD_BYTES    65536u	   /* checked behind the messages: nobody may write there */
-#define REMOTE_BYTES   12u	   /* of a struct hwt_remote on the wire */
-#define ITERS_GPU      2048u
-#define ITERS_CPU      512u
-#define SLOTS_CPU      64u
-#define UPSTREAM_SEED  0u
-#define CLIENT_WAIT_MS 20000
+#define MAGIC	      0x67646b32u /* "gdk2" */
+#define GUARD_BYTES   65536u	  /* checked behind the messages: nobody may write there */
+#define REMOTE_BYTES  12u	  /* of a struct hwt_remote on the wire */
+#define ITERS_GPU     2048u
+#define ITERS_CPU     512u
+#define SLOTS_CPU     64u
+#define UPSTREAM_SEED 0u
 #define SERVER_ACCESS                                                                              \
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_RELAXED_ORDERING)
 
@@ -53,7 +54,7 @@ struct server {
 	struct hwt h;
 	struct hwt_mem buf[HWT_SIZES];
 	uint64_t wrong;
-	uint32_t runs;
+	uint32_t runs, left; /* sizes checked; sizes that the client has announced */
 };
 
 static int server_buffers(struct server *s)
@@ -98,20 +99,61 @@ static uint64_t server_check(struct server *s, uint32_t buf, uint32_t size, uint
 	return wrong;
 }
 
+/* Whether a control step is one of ours and lies within the buffers. */
+static int server_check_run(const struct server *s, const struct hwt_run *run)
+{
+	uint64_t fit = 0;
+
+	if (run->magic != MAGIC) {
+		fprintf(stderr,
+			"control step: %s: magic 0x%x, expected 0x%x: the client is not this "
+			"program, or of another version\n",
+			hwt_error_name(DOCA_ERROR_INVALID_VALUE), run->magic, MAGIC);
+		return -1;
+	}
+	if (run->buf < HWT_SIZES && run->size)
+		fit = s->buf[run->buf].size / run->size;
+	if (run->slots && run->slots <= fit && run->left < HWT_SIZES)
+		return 0;
+	fprintf(stderr,
+		"control step: %s: buffer %u, %u messages of %u bytes, %u sizes left; expected "
+		"buffer 0..%u, 1..%llu messages, less than %u sizes\n",
+		hwt_error_name(DOCA_ERROR_INVALID_VALUE), run->buf, run->slots, run->size,
+		run->left, HWT_SIZES - 1, (unsigned long long)fit, HWT_SIZES);
+	return -1;
+}
+
 static int server_run(struct server *s, const struct hwt_run *run)
 {
 	struct hwt_verdict verdict = {.magic = MAGIC};
 
-	if (run->magic != MAGIC || run->buf >= HWT_SIZES || !run->size ||
-	    run->slots > s->buf[run->buf].size / run->size) {
-		fprintf(stderr,
-			"control step: magic 0x%x buffer %u size %u slots %u does not fit this "
-			"server\n",
-			run->magic, run->buf, run->size, run->slots);
+	if (server_check_run(s, run))
 		return -1;
-	}
+	s->left = run->left;
 	verdict.wrong = server_check(s, run->buf, run->size, run->slots, run->seed);
 	return oob_send(s->h.sock, &verdict, sizeof(verdict), "verdict");
+}
+
+/* The client has closed. 0 when it had nothing left to do. */
+static int server_closed(struct server *s)
+{
+	if (s->runs && !s->left)
+		return 0;
+	if (s->runs) {
+		fprintf(stderr, "the client ended early: %u of %u sizes were checked\n", s->runs,
+			s->runs + s->left);
+		return -1;
+	}
+	if (!s->h.opt->upstream) {
+		fprintf(stderr,
+			"the client ended early: nothing was checked (if it is GPUNetIO's own "
+			"example, start the server with --upstream)\n");
+		return -1;
+	}
+	printf("the client closed: checking all buffers as upstream's client fills them\n");
+	for (uint32_t i = 0; i < HWT_SIZES; i++)
+		server_check(s, i, hwt_size(i), HWT_SLOTS_MAX, UPSTREAM_SEED);
+	return 0;
 }
 
 static int server_serve(struct server *s)
@@ -127,13 +169,7 @@ static int server_serve(struct server *s)
 		if (server_run(s, &run))
 			return -1;
 	}
-	if (rc < 0 || s->runs)
-		return rc;
-	printf("the client closed without a control step: checking all buffers as upstream's "
-	       "client fills them\n");
-	for (uint32_t i = 0; i < HWT_SIZES; i++)
-		server_check(s, i, hwt_size(i), HWT_SLOTS_MAX, UPSTREAM_SEED);
-	return 0;
+	return rc < 0 ? -1 : server_closed(s);
 }
 
 static int server_main(const struct hwt_options *opt)
@@ -147,8 +183,9 @@ static int server_main(const struct hwt_options *opt)
 	if (s.h.sock < 0 || server_announce(&s) || hwt_connect(&s.h))
 		goto out;
 	rc = server_serve(&s) || s.wrong ? HWT_EXIT_WRONG : HWT_EXIT_OK;
-	printf("server: %u buffers checked, %llu bytes wrong\n", s.runs,
-	       (unsigned long long)s.wrong);
+	if (s.runs)
+		printf("server: %u buffers checked, %llu bytes wrong\n", s.runs,
+		       (unsigned long long)s.wrong);
 out:
 	for (uint32_t i = 0; i < HWT_SIZES; i++)
 		hwt_mem_free(&s.h, &s.buf[i]);
@@ -171,7 +208,8 @@ static int client_remotes(struct client *c)
 	for (uint32_t i = 0; i < HWT_SIZES; i++) {
 		uint8_t wire[REMOTE_BYTES];
 
-		if (oob_recv(c->h.sock, wire, sizeof(wire), "buffer address and rkey"))
+		if (oob_recv(c->h.sock, wire, sizeof(wire),
+			     "buffer address and rkey (has the server another client?)"))
 			return -1;
 		memcpy(&c->remote[i].addr, wire, sizeof(uint64_t));
 		memcpy(&c->remote[i].rkey, wire + sizeof(uint64_t), sizeof(uint32_t));
@@ -280,7 +318,7 @@ static int client_run(struct client *c, const struct hwt_run *run)
 	return rc;
 }
 
-/* The smallest buffer for messages of that size, and how many fit. */
+/* The smallest buffer for messages of that size; how many fit, if the options leave it open. */
 static void choose_buffer(const struct hwt_options *opt, struct hwt_run *run)
 {
 	uint64_t fit;
@@ -291,43 +329,44 @@ static void choose_buffer(const struct hwt_options *opt, struct hwt_run *run)
 	run->size = opt->size;
 	fit = (uint64_t)HWT_SLOTS_MAX * hwt_size(run->buf) / run->size;
 	if (run->slots > fit)
-		run->slots = (uint32_t)fit & ~31u;
+		run->slots = (uint32_t)fit / HWT_SLOTS_MIN * HWT_SLOTS_MIN;
+}
+
+/* Size number i of what the options ask for; i is 0 where they name one size. */
+static struct hwt_run plan(const struct client *c, uint32_t i)
+{
+	const struct hwt_options *opt = c->h.opt;
+	bool gpu = c->h.rt->is_gpu;
+	struct hwt_run run = {
+		.magic = MAGIC,
+		.buf = i,
+		.size = hwt_size(i),
+		.slots = gpu ? HWT_SLOTS_MAX : SLOTS_CPU,
+		.seed = opt->seed,
+		.iters = gpu ? ITERS_GPU : ITERS_CPU,
+		.left = opt->size ? 0 : HWT_SIZES - 1 - i,
+	};
+
+	if (opt->slots)
+		run.slots = opt->slots;
+	if (opt->iters)
+		run.iters = opt->iters;
+	if (opt->size)
+		choose_buffer(opt, &run);
+	run.iters = (run.iters + run.slots - 1) / run.slots * run.slots;
+	return run;
 }
 
 static int client_sweep(struct client *c)
 {
-	const struct hwt_options *opt = c->h.opt;
-	bool gpu = c->h.rt->is_gpu;
+	struct hwt_run run;
+	uint32_t i = 0;
 
-	for (uint32_t i = 0; i < HWT_SIZES; i++) {
-		struct hwt_run run = {
-			.magic = MAGIC,
-			.buf = i,
-			.size = hwt_size(i),
-			.slots = opt->slots ? opt->slots
-				 : gpu	    ? HWT_SLOTS_MAX
-					    : SLOTS_CPU,
-			.seed = opt->seed,
-			.iters = opt->iters ? opt->iters
-				 : gpu	    ? ITERS_GPU
-					    : ITERS_CPU,
-		};
-
-		if (opt->size)
-			choose_buffer(opt, &run);
-		if (run.slots < 32) {
-			fprintf(stderr,
-				"-s %u: 32 messages of that size do not fit the server's largest "
-				"buffer\n",
-				opt->size);
-			return -1;
-		}
-		run.iters = (run.iters + run.slots - 1) / run.slots * run.slots;
+	do {
+		run = plan(c, i++);
 		if (client_run(c, &run))
 			return -1;
-		if (opt->size)
-			break;
-	}
+	} while (run.left);
 	return 0;
 }
 
@@ -335,12 +374,17 @@ static void client_header(const struct client *c, const char *title)
 {
 	const struct hwt_options *opt = c->h.opt;
 	enum doca_gpu_dev_verbs_nic_handler handler = c->h.qp[0]->nic_handler;
+	struct hwt_run run = plan(c, 0);
 
 	printf("%s: %u QP%s, %s scope, doorbell by %s\n", title, opt->qps, opt->qps > 1 ? "s" : "",
 	       opt->scope == DOCA_GPUNETIO_VERBS_EXEC_SCOPE_WARP ? "warp" : "thread",
 	       handler == DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY ? "the CPU proxy"
 								    : "the kernel");
 	printf("kernel: %s\n", c->h.kernel_on);
+	if (opt->iters && run.iters != opt->iters)
+		printf("iterations rounded up to %u (a multiple of the %u messages in flight, "
+		       "--slots)\n",
+		       run.iters, run.slots);
 	printf("#bytes    #iterations  BW average[GB/s]  MsgRate[Mpps]  #wrong\n");
 }
 
@@ -373,7 +417,7 @@ static int client_main(const struct hwt_options *opt, const char *title,
 		goto out;
 	if (c.h.rt->host_alloc((void **)&c.status, sizeof(*c.status)))
 		goto out;
-	c.h.sock = oob_connect(opt->server, (uint16_t)opt->port, CLIENT_WAIT_MS);
+	c.h.sock = oob_connect(opt->server, (uint16_t)opt->port, opt->timeout_s * 1000);
 	if (c.h.sock < 0 || client_remotes(&c) || hwt_connect(&c.h))
 		goto out;
 	client_header(&c, title);

@@ -22,16 +22,26 @@ extern "C" {
 #endif
 
 #define HWT_SIZES     16  /* message sizes of a sweep, and buffers of a server */
-#define HWT_SLOTS_MAX 512 /* messages that fit into one such buffer */
-#define HWT_QPS_MAX   64
-#define HWT_SQ_DEPTH  2048
+#define HWT_SLOTS_MAX 512 /* messages of that size that fit into one such buffer */
+#define HWT_SLOTS_MIN 32  /* messages of any size that must fit: one warp's */
+/* The largest of these buffers, 512 messages of 1 MiB; larger messages share it, fewer of them. */
+#define HWT_BUFFER_BYTES (512u << 20)
+#define HWT_QPS_MAX	 64
+#define HWT_SQ_DEPTH	 2048
 
-/* Exit codes: 0 all bytes right; 1 wrong bytes or a failed request; 2 could not start; 3 hung. */
+/*
+ * Exit codes: 0 all bytes right; 1 wrong bytes, a failed request, or a client that ended early;
+ * 2 could not start; 3 hung. (argp's, 64: a mistake on the command line.)
+ */
 enum { HWT_EXIT_OK, HWT_EXIT_WRONG, HWT_EXIT_SETUP, HWT_EXIT_HUNG };
 
+/* The programs, as bits: each has the options that mean something to it. */
+enum hwt_program { HWT_PUT_BW = 1, HWT_WRITE_BW = 2, HWT_ONESIDED = 4 };
+
 struct hwt_options {
+	enum hwt_program program;
 	const char *device; /* RDMA device, exact name; NULL: the first */
-	const char *gpu;    /* PCI address, "cpu", or NULL: a GPU if there is one */
+	const char *gpu;    /* PCI address, "gpu", "cpu", or NULL: a GPU if there is one */
 	const char *server; /* NULL: this half is the server */
 	uint32_t size;	    /* bytes of a message; 0: sweep */
 	uint32_t iters;	    /* messages per size; 0: by the kind of kernel */
@@ -41,7 +51,7 @@ struct hwt_options {
 	enum doca_gpu_dev_verbs_exec_scope scope;
 	enum doca_gpu_dev_verbs_nic_handler handler;
 	uint32_t seed; /* of the bytes sent; 0: upstream's (buffer number + 1) */
-	bool upstream; /* the server is upstream's example: no control steps */
+	bool upstream; /* the other half is upstream's example: no control steps */
 };
 
 /* Memory with its key. */
@@ -78,7 +88,13 @@ struct hwt {
 };
 
 /* Fills opt from the command line (exits on a mistake, as argp does). doc describes the program. */
-void hwt_parse(struct hwt_options *opt, int argc, char **argv, const char *doc);
+void hwt_parse(struct hwt_options *opt, enum hwt_program program, int argc, char **argv,
+	       const char *doc);
+
+/* The enumerator's name: "DOCA_ERROR_INVALID_VALUE". Never NULL. */
+const char *hwt_error_name(doca_error_t error);
+/* 0 for DOCA_SUCCESS; else -1, after saying what failed and the error's name. */
+int hwt_check(const char *what, doca_error_t error);
 
 /* Kernel runtime, GPU, RDMA device, PD. hwt_close() also after a failure. */
 int hwt_open(struct hwt *h, const struct hwt_options *opt);
@@ -126,6 +142,7 @@ uint64_t hwt_count_wrong(const uint8_t *mem, size_t len, uint32_t seed, uint32_t
 /* One size: the client asks for it, the server checks it. Goes over the wire as it is. */
 struct hwt_run {
 	uint32_t magic, buf, size, slots, seed, iters;
+	uint32_t left; /* sizes that will follow; a client that closes before them ended early */
 };
 
 struct hwt_verdict {

@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #define CONNECT_RETRY_MS 20
+#define LATE		 "the peer did not answer in time"
 
 static int timeout_ms_all = 60000;
 
@@ -84,6 +86,36 @@ out:
 	return fd;
 }
 
+/* The end of a connect() that goes on by itself: 0 or errno. */
+static int await_connect(int fd, int64_t deadline_ms)
+{
+	int n = wait_fd(fd, POLLOUT, deadline_ms), error = 0;
+	socklen_t len = sizeof(error);
+
+	if (n == 0)
+		return ETIMEDOUT;
+	return n < 0 || getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len) ? errno : error;
+}
+
+/* One attempt, ended by the deadline too: the descriptor, or -1 with errno. */
+static int try_connect(const struct addrinfo *to, int64_t deadline_ms)
+{
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int error = 0;
+
+	if (fd < 0)
+		return -1;
+	if (connect(fd, to->ai_addr, to->ai_addrlen))
+		error = errno == EINPROGRESS ? await_connect(fd, deadline_ms) : errno;
+	if (!error && fcntl(fd, F_SETFL, 0))
+		error = errno;
+	if (!error)
+		return fd;
+	close(fd);
+	errno = error;
+	return -1;
+}
+
 int oob_connect(const char *host, uint16_t port, int timeout_ms)
 {
 	struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM}, *res;
@@ -98,13 +130,10 @@ int oob_connect(const char *host, uint16_t port, int timeout_ms)
 		return -1;
 	}
 	for (;;) {
-		fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-		if (fd >= 0 && !connect(fd, res->ai_addr, res->ai_addrlen))
+		fd = try_connect(res, deadline_ms);
+		if (fd >= 0)
 			break;
 		rc = errno;
-		if (fd >= 0)
-			close(fd);
-		fd = -1;
 		if (rc != ECONNREFUSED || now_ms() >= deadline_ms) {
 			fprintf(stderr, "oob: cannot reach a server at %s:%u within %d ms: %s\n",
 				host, port, timeout_ms, strerror(rc));
@@ -130,7 +159,7 @@ static size_t transfer(int fd, void *buf, size_t len, int out, const char **why)
 	while (done < len) {
 		rc = wait_fd(fd, out ? POLLOUT : POLLIN, deadline_ms);
 		if (rc <= 0) {
-			*why = rc ? strerror(errno) : "the peer did not answer in time";
+			*why = rc ? strerror(errno) : LATE;
 			break;
 		}
 		n = out ? send(fd, (char *)buf + done, len - done, MSG_NOSIGNAL)
@@ -170,12 +199,14 @@ int oob_recv(int fd, void *buf, size_t len, const char *what)
 
 int oob_recv_optional(int fd, void *buf, size_t len, const char *what)
 {
-	struct pollfd p = {.fd = fd, .events = POLLIN};
 	const char *why;
 	size_t done;
 	char byte;
+	int rc = wait_fd(fd, POLLIN, now_ms() + timeout_ms_all);
 
-	if (poll(&p, 1, timeout_ms_all) > 0 && recv(fd, &byte, 1, MSG_PEEK) <= 0)
+	if (rc <= 0)
+		return complain("receiving", what, 0, len, rc ? strerror(errno) : LATE);
+	if (recv(fd, &byte, 1, MSG_PEEK) <= 0)
 		return 0;
 	done = transfer(fd, buf, len, 0, &why);
 	return done == len ? 1 : complain("receiving", what, done, len, why);

@@ -27,7 +27,8 @@ int oob_accept(uint16_t port, int timeout_ms);
 
 /*
  * Connects to host:port; while nobody listens there it tries again until timeout_ms has passed. The
- * caller owns the descriptor. -1: unknown host, or no server in that time.
+ * caller owns the descriptor. -1: unknown host, or no server in that time (also where the host does
+ * not answer at all).
  */
 int oob_connect(const char *host, uint16_t port, int timeout_ms);
 

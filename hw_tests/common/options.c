@@ -9,26 +9,52 @@
 
 enum { KEY_SEED = 1000, KEY_SLOTS, KEY_UPSTREAM };
 
-static const struct argp_option options[] = {
-	{"ib-dev", 'd', "NAME", 0, "RDMA device (the first)", 0},
-	{"size", 's', "BYTES", 0, "message size (a sweep from 1 B to 1 MiB)", 0},
-	{"all", 'a', 0, 0, "the sweep, by name", 0},
-	{"iters", 'n', "N", 0, "messages per size (2048 on a GPU, 512 on the CPU)", 0},
-	{"qp", 'q', "N", 0, "queue pairs, 1..64; both halves alike (1)", 0},
-	{"gid-index", 'x', "N", 0, "GID index (0)", 0},
-	{"port", 'p', "N", 0, "TCP port of the exchange (2000)", 0},
-	{"post_list", 'l', "N", 0, "write_bw: requests per doorbell (8)", 0},
-	{"gpu", 'g', "ADDRESS", 0, "GPU by PCI address, or \"cpu\" (a GPU if there is one)", 0},
-	{"exec-scope", 'e', "SCOPE", 0, "thread (or 0), warp (or 1)", 0},
-	{"handler", 'H', "WHO", 0, "who rings the doorbell: auto, proxy, db", 0},
-	{"timeout", 'T', "SECONDS", 0, "limit of every wait (120)", 0},
-	{"seed", KEY_SEED, "N", 0, "pattern of the bytes; 0: upstream's constant (1)", 0},
-	{"slots", KEY_SLOTS, "N", 0,
-	 "messages with memory of their own, a multiple of 32 (512 or 64)", 0},
-	{"upstream", KEY_UPSTREAM, 0, 0, "the server is the GPUNetIO example: it checks by itself",
-	 0},
-	{0},
+#define BW  (HWT_PUT_BW | HWT_WRITE_BW)
+#define ALL (BW | HWT_ONESIDED)
+
+/* Which programs have an option that is not without effect there. */
+static const struct {
+	unsigned programs; /* enum hwt_program */
+	struct argp_option option;
+} options[] = {
+	{ALL, {"ib-dev", 'd', "NAME", 0, "RDMA device (the first)", 0}},
+	{BW,
+	 {"size", 's', "BYTES", 0, "message size, at most 16777216 (a sweep from 1 B to 1 MiB)",
+	  0}},
+	{BW, {"all", 'a', 0, 0, "the sweep, by name", 0}},
+	{BW,
+	 {"iters", 'n', "N", 0,
+	  "messages per size, rounded up to a multiple of --slots (2048 on a GPU, 512 on the CPU)",
+	  0}},
+	{BW, {"qp", 'q', "N", 0, "queue pairs, 1..64; both halves alike (1)", 0}},
+	{ALL, {"gid-index", 'x', "N", 0, "GID index (0)", 0}},
+	{BW, {"port", 'p', "N", 0, "TCP port of the exchange (2000)", 0}},
+	{HWT_WRITE_BW, {"post_list", 'l', "N", 0, "requests per doorbell (8)", 0}},
+	{ALL,
+	 {"gpu", 'g', "ADDRESS", 0,
+	  "GPU by PCI address, \"gpu\" (the first) or \"cpu\" (a GPU if there is one)", 0}},
+	{HWT_PUT_BW, {"exec-scope", 'e', "SCOPE", 0, "thread (or 0), warp (or 1)", 0}},
+	{HWT_WRITE_BW, {"exec-scope", 'e', "SCOPE", 0, "thread (or 0): it has no other", 0}},
+	{ALL, {"handler", 'H', "WHO", 0, "who rings the doorbell: auto, proxy, db", 0}},
+	{BW,
+	 {"timeout", 'T', "SECONDS", 0,
+	  "limit of every wait: for the other half to come, to answer, for a kernel (120)", 0}},
+	{HWT_ONESIDED, {"timeout", 'T', "SECONDS", 0, "limit of every wait for a kernel (120)", 0}},
+	{BW, {"seed", KEY_SEED, "N", 0, "pattern of the bytes; 0: upstream's constant (1)", 0}},
+	{BW,
+	 {"slots", KEY_SLOTS, "N", 0,
+	  "messages with memory of their own, a multiple of 32 up to 512; a size has at most what "
+	  "fits into 512 MiB (512 on a GPU, 64 on the CPU)",
+	  0}},
+	{BW,
+	 {"upstream", KEY_UPSTREAM, 0, 0,
+	  "the other half is the GPUNetIO example. On the client: that server checks by itself, so "
+	  "--seed 0 --slots 512 and every size. On the server: when the client closes, check all "
+	  "buffers for what that client writes",
+	  0}},
 };
+
+#define OPTIONS (sizeof(options) / sizeof(options[0]))
 
 static uint32_t number(struct argp_state *state, const char *arg, const char *what, uint32_t min,
 		       uint32_t max)
@@ -72,6 +98,20 @@ static int named(struct argp_state *state, const struct name *table, const char 
 	return 0;
 }
 
+/* What the options say together; the same on both halves, so that neither waits for the other. */
+static void check_together(struct argp_state *state, const struct hwt_options *opt)
+{
+	uint32_t slots = opt->slots ? opt->slots : HWT_SLOTS_MIN;
+
+	if (opt->program == HWT_WRITE_BW && opt->scope == DOCA_GPUNETIO_VERBS_EXEC_SCOPE_WARP)
+		argp_error(state, "-e: write_bw has no kernel in warp scope, only in thread scope");
+	if (opt->size && opt->upstream)
+		argp_error(state, "-s with --upstream: that server checks every size of the sweep");
+	if ((uint64_t)opt->size * slots > HWT_BUFFER_BYTES)
+		argp_error(state, "-s: '%u', expected 1..%u: %u messages must fit into %u bytes",
+			   opt->size, HWT_BUFFER_BYTES / slots, slots, HWT_BUFFER_BYTES);
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct hwt_options *opt = state->input;
@@ -81,7 +121,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		opt->device = arg;
 		break;
 	case 's':
-		opt->size = number(state, arg, "-s", 1, 1u << 30);
+		opt->size = number(state, arg, "-s", 1, HWT_BUFFER_BYTES / HWT_SLOTS_MIN);
 		break;
 	case 'a':
 		opt->size = 0;
@@ -118,15 +158,21 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		opt->seed = number(state, arg, "--seed", 0, UINT32_MAX);
 		break;
 	case KEY_SLOTS:
-		opt->slots = number(state, arg, "--slots", 32, HWT_SLOTS_MAX) & ~31u;
+		opt->slots = number(state, arg, "--slots", HWT_SLOTS_MIN, HWT_SLOTS_MAX);
+		if (opt->slots % HWT_SLOTS_MIN)
+			argp_error(state, "--slots: '%s', expected a multiple of %u", arg,
+				   HWT_SLOTS_MIN);
 		break;
 	case KEY_UPSTREAM:
 		opt->upstream = true;
 		break;
 	case ARGP_KEY_ARG:
-		if (state->arg_num)
-			argp_usage(state);
+		if (state->arg_num || opt->program == HWT_ONESIDED)
+			argp_error(state, "'%s' is too much", arg);
 		opt->server = arg;
+		break;
+	case ARGP_KEY_END:
+		check_together(state, opt);
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -134,12 +180,23 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-void hwt_parse(struct hwt_options *opt, int argc, char **argv, const char *doc)
+void hwt_parse(struct hwt_options *opt, enum hwt_program program, int argc, char **argv,
+	       const char *doc)
 {
-	struct argp argp = {options, parse, "[SERVER]", doc, 0, 0, 0};
+	struct argp_option list[OPTIONS + 1] = {0};
+	struct argp argp = {list, parse, program == HWT_ONESIDED ? NULL : "[SERVER]", doc, 0, 0, 0};
+	size_t n = 0;
 
-	*opt = (struct hwt_options){
-		.qps = 1, .post_list = 8, .port = OOB_PORT_DEFAULT, .timeout_s = 120, .seed = 1};
+	for (size_t i = 0; i < OPTIONS; i++) {
+		if (options[i].programs & program)
+			list[n++] = options[i].option;
+	}
+	*opt = (struct hwt_options){.program = program,
+				    .qps = 1,
+				    .post_list = 8,
+				    .port = OOB_PORT_DEFAULT,
+				    .timeout_s = 120,
+				    .seed = 1};
 	argp_parse(&argp, argc, argv, 0, 0, opt);
 	if (!opt->upstream)
 		return;

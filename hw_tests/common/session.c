@@ -13,6 +13,7 @@
 #include "hw_tests/common/oob.h"
 
 #define GPU_DIR	     "/proc/driver/nvidia/gpus" /* one folder per GPU, named by its PCI address */
+#define GPU_DRIVER   "/dev/nvidiactl"
 #define PAGE_BYTES   4096u
 #define WAIT_STEP_US 50
 
@@ -25,13 +26,6 @@ static int fail(const char *what, const char *why)
 static int fail_rt(struct hwt *h, const char *what, int error)
 {
 	return fail(what, h->rt->error_string(error));
-}
-
-static int fail_doca(const char *what, doca_error_t error)
-{
-	fprintf(stderr, "%s: error %d of the GPUNetIO library (DOCA_GPUNETIO_LOG=4 explains)\n",
-		what, error);
-	return -1;
 }
 
 /* PCI address of the first GPU, in out. */
@@ -50,9 +44,22 @@ static int first_gpu(char *out, size_t len)
 	return out[0] ? 0 : fail(GPU_DIR, "no GPU found there; name one with -g");
 }
 
+/* The CUDA runtime speaks of its driver's version where there is no driver, hence no GPU, at all.
+ */
+static int fail_rt_open(const struct hwt *h, const char *why)
+{
+	char what[96];
+
+	snprintf(what, sizeof(what), "-g %.64s", h->opt->gpu ? h->opt->gpu : "auto");
+	if (access(GPU_DRIVER, F_OK) && access(GPU_DIR, F_OK))
+		why = "no NVIDIA GPU on this machine (-g cpu runs the kernels on the CPU)";
+	return fail(what, why);
+}
+
 static int open_gpu(struct hwt *h)
 {
 	bool cpu = h->opt->gpu && !strcmp(h->opt->gpu, "cpu");
+	bool named = h->opt->gpu && strcmp(h->opt->gpu, "gpu") != 0;
 	const char *why = NULL;
 	char address[64] = "cpu";
 	doca_error_t error;
@@ -60,8 +67,8 @@ static int open_gpu(struct hwt *h)
 
 	h->rt = gdakit_rt_open(cpu ? "cpu" : h->opt->gpu ? "gpu" : "auto", &why);
 	if (!h->rt)
-		return fail("where kernels run", why);
-	if (h->rt->is_gpu && h->opt->gpu)
+		return fail_rt_open(h, why);
+	if (h->rt->is_gpu && named)
 		snprintf(address, sizeof(address), "%s", h->opt->gpu);
 	else if (h->rt->is_gpu && first_gpu(address, sizeof(address)))
 		return -1;
@@ -70,7 +77,7 @@ static int open_gpu(struct hwt *h)
 		return fail_rt(h, address, rc);
 	error = doca_gpu_create(address, &h->gpu);
 	if (error)
-		return fail_doca("doca_gpu_create", error);
+		return hwt_check("doca_gpu_create", error);
 	if (h->rt->is_gpu)
 		snprintf(h->kernel_on, sizeof(h->kernel_on), "GPU %s", address);
 	else
@@ -189,7 +196,7 @@ int hwt_mem_gpu(struct hwt *h, struct hwt_mem *mem, size_t size, int access)
 	error = doca_gpu_mem_alloc(h->gpu, mem->size, PAGE_BYTES, DOCA_GPU_MEM_TYPE_GPU, &mem->ptr,
 				   NULL);
 	if (error)
-		return fail_doca("doca_gpu_mem_alloc", error);
+		return hwt_check("doca_gpu_mem_alloc", error);
 	mem->mr = register_gpu(h, mem, access);
 	return mem->mr ? 0 : fail("registering GPU memory", strerror(errno));
 }
@@ -234,8 +241,10 @@ int hwt_check_status(struct hwt *h, const struct hwt_status *status, const char 
 	if (!status->failed)
 		return 0;
 	fprintf(stderr,
-		"%s: %u requests completed in error, among them one of thread %u (poll gave %d)\n",
-		what, status->failed, status->thread, status->error);
+		"%s: %u requests completed in error, among them one of thread %u (poll gave %d: "
+		"%s)\n",
+		what, status->failed, status->thread, status->error,
+		strerror(status->error < 0 ? -status->error : status->error));
 	for (uint32_t i = 0; i < h->qp_count; i++) {
 		memset(&info, 0, sizeof(info));
 		if (!doca_gpu_verbs_query_last_error(h->gverbs[i], &info) && info.has_error)

@@ -4,7 +4,7 @@
  * each other; a kernel on the first, memory behind the second. Checks every byte, every counter and
  * every value that an atomic returned. A line per case, then "N passed, N failed".
  *
- *	onesided [-d DEVICE] [-x GID] [-g ADDRESS|cpu] [-H auto|proxy|db]
+ *	onesided [-d DEVICE] [-x GID] [-g ADDRESS|gpu|cpu] [-H auto|proxy|db] [-T SECONDS]
  */
 #include <errno.h>
 #include <stdio.h>
@@ -245,7 +245,7 @@ int main(int argc, char **argv)
 	struct hwt_options opt;
 	uint32_t passed = 0, failed = 0;
 
-	hwt_parse(&opt, argc, argv,
+	hwt_parse(&opt, HWT_ONESIDED, argc, argv,
 		  "Every one-sided call of the device API, checked within one process.");
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (set_up(&opt)) {

@@ -11,6 +11,7 @@ int main(int argc, char **argv)
 {
 	struct hwt_options opt;
 
-	hwt_parse(&opt, argc, argv, "Bandwidth of a kernel's put; the server checks every byte.");
+	hwt_parse(&opt, HWT_PUT_BW, argc, argv,
+		  "Bandwidth of a kernel's put; the server checks every byte.");
 	return hwt_bw_main(&opt, "put", &put_bw_cpu, &put_bw_cuda);
 }

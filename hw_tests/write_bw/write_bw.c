@@ -11,7 +11,7 @@ int main(int argc, char **argv)
 {
 	struct hwt_options opt;
 
-	hwt_parse(&opt, argc, argv,
+	hwt_parse(&opt, HWT_WRITE_BW, argc, argv,
 		  "Bandwidth of WQEs written by a kernel; the server checks every byte.");
 	return hwt_bw_main(&opt, "write", &write_bw_cpu, &write_bw_cuda);
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <arpa/inet.h>
 #include <criterion/criterion.h>
+#include <fcntl.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -105,4 +108,40 @@ Test(oob, swap_sends_mine_and_receives_theirs)
 	cr_expect_eq(theirs, 9u);
 	cr_assert_eq(recv(ends[1], &other, sizeof(other), 0), (ssize_t)sizeof(other));
 	cr_expect_eq(other, 7u);
+}
+
+/* A socket on a free port of 127.0.0.1; nobody listens there yet. */
+static int bound(uint16_t *port)
+{
+	struct sockaddr_in sa = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t len = sizeof(sa);
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	cr_assert_geq(fd, 0);
+	cr_assert_eq(bind(fd, (struct sockaddr *)&sa, sizeof(sa)), 0);
+	cr_assert_eq(getsockname(fd, (struct sockaddr *)&sa, &len), 0);
+	*port = ntohs(sa.sin_port);
+	return fd;
+}
+
+Test(oob, a_server_that_nobody_runs_is_given_up)
+{
+	uint16_t port;
+	int fd = bound(&port);
+
+	cr_expect_eq(oob_connect("127.0.0.1", port, 50), -1);
+	close(fd);
+}
+
+Test(oob, a_connection_blocks_again_once_it_is_made)
+{
+	uint16_t port;
+	int listener = bound(&port), fd;
+
+	cr_assert_eq(listen(listener, 1), 0);
+	fd = oob_connect("127.0.0.1", port, 5000);
+	cr_assert_geq(fd, 0);
+	cr_expect_eq(fcntl(fd, F_GETFL) & O_NONBLOCK, 0);
+	close(fd);
+	close(listener);
 }
