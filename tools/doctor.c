@@ -213,7 +213,8 @@ static const struct check checks[] = {
 	{"mount namespace", true, check_namespace,
 	 "run as root, or allow user namespaces (kernel.unprivileged_userns_clone); in a "
 	 "container: --privileged or "
-	 "--cap-add SYS_ADMIN and no seccomp profile"},
+	 "--cap-add SYS_ADMIN and no seccomp profile; in a chroot: its root must be a mount point "
+	 "(mount --bind DIR DIR)"},
 	{"overlays on /sys", true, check_overlay,
 	 "Linux 5.11 or later is needed without root; /sys must be mounted"},
 	{"seccomp filter", true, check_seccomp, "CONFIG_SECCOMP_FILTER"},

@@ -246,7 +246,8 @@ int view_enter(const char *scratch, const struct view *view)
 	char tree[PATH_MAX];
 
 	if (view_new_namespace())
-		return failed("mount namespace");
+		return failed(errno == EINVAL ? "mount namespace: / is no mount point (a chroot?)"
+					      : "mount namespace");
 	if (mount("gdakit", scratch, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755"))
 		return failed(scratch);
 	if (join(tree, scratch, "sys") || sysfs_tree_write(tree, view) || show_sys(tree) ||
