@@ -272,7 +272,7 @@ Test(space_host, an_aligned_word_is_never_seen_torn)
 	pthread_join(thread, NULL);
 }
 
-static void add_one(void *arg)
+NM_MAY_FAULT static void add_one(void *arg)
 {
 	__atomic_fetch_add(*(uint64_t **)arg, 1, __ATOMIC_SEQ_CST);
 }

@@ -67,6 +67,12 @@ struct nm_dma {
 	void *priv;   /* the space's own */
 };
 
+/*
+ * For functions whose access may be left half-way (nm_space_ops.guarded): ThreadSanitizer's own
+ * atomics hold a lock of its runtime while they access memory, and a fault there would keep it.
+ */
+#define NM_MAY_FAULT __attribute__((noinline, no_sanitize("thread")))
+
 struct nm_space_ops {
 	/*
 	 * A pointer through which [addr, addr+len) may be read (and written, if `write`) directly
@@ -82,7 +88,8 @@ struct nm_space_ops {
 	/*
 	 * Runs fn(arg), which uses what map() returned with the CPU's own instructions (atomics):
 	 * 0, or -EFAULT if that memory has gone or become read-only; fn was left at that access, so
-	 * it must own nothing. NULL: it cannot go, fn is simply called.
+	 * it must own nothing, and what it calls to access is marked NM_MAY_FAULT. NULL: it cannot
+	 * go, fn is simply called.
 	 */
 	int (*guarded)(void (*fn)(void *arg), void *arg);
 	/* 0 done; -EINPROGRESS: poll for it; -EFAULT: no such memory, some of it may have moved. */

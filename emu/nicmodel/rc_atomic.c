@@ -79,7 +79,7 @@ void rc_atomic_leave(struct nm_qp *qp)
 
 /* ---- mapped: the CPU's atomics ---- */
 
-static uint64_t change64(const struct rc_atomic *a, uint64_t *word)
+NM_MAY_FAULT static uint64_t change64(const struct rc_atomic *a, uint64_t *word)
 {
 	uint64_t old = __atomic_load_n(word, __ATOMIC_RELAXED);
 
@@ -89,7 +89,7 @@ static uint64_t change64(const struct rc_atomic *a, uint64_t *word)
 	return old;
 }
 
-static uint64_t change32(const struct rc_atomic *a, uint32_t *word)
+NM_MAY_FAULT static uint64_t change32(const struct rc_atomic *a, uint32_t *word)
 {
 	uint32_t old = __atomic_load_n(word, __ATOMIC_RELAXED);
 
