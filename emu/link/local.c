@@ -13,6 +13,7 @@
 #include "emu/link/link.h"
 #include "emu/link/route.h"
 #include "emu/nicmodel/roce_wire.h"
+#include "emu/nicmodel/xorshift.h"
 
 enum { LOCAL_HOST_A = 64, LOCAL_QUEUE_DEFAULT = 256 };
 
@@ -39,20 +40,9 @@ static struct local_link *to_local(struct link *link)
 	return (struct local_link *)link;
 }
 
-static uint32_t next_random(struct local_link *ll)
-{
-	uint32_t x = ll->rng;
-
-	x ^= x << 13;
-	x ^= x >> 17;
-	x ^= x << 5;
-	ll->rng = x;
-	return x;
-}
-
 static bool chance(struct local_link *ll, uint32_t permille)
 {
-	return permille && next_random(ll) % 1000 < permille;
+	return permille && xorshift32(&ll->rng) % 1000 < permille;
 }
 
 static struct link_host host_of_slot(uint8_t slot)
@@ -200,10 +190,10 @@ static uint32_t pick(struct local_link *ll)
 	uint32_t any, i;
 
 	if (chance(ll, ll->config.reorder_permille))
-		return next_random(ll) % ll->count;
+		return xorshift32(&ll->rng) % ll->count;
 	if (!ll->config.shuffle)
 		return 0;
-	any = next_random(ll) % ll->count;
+	any = xorshift32(&ll->rng) % ll->count;
 	for (i = 0; i < any; i++) {
 		if (same_flow(ll->queue[i], ll->queue[any]))
 			break;
@@ -280,9 +270,7 @@ struct link *link_local_create(const struct link_local_config *config)
 	ll->config = *config;
 	if (!ll->config.queue_packets)
 		ll->config.queue_packets = LOCAL_QUEUE_DEFAULT;
-	ll->rng = config->seed * 2654435761u + 1;
-	if (ll->rng == 0)
-		ll->rng = 1; /* xorshift's one fixed point */
+	ll->rng = xorshift32_seed(config->seed, 2654435761u);
 	if (config->serialise) {
 		ll->queue = calloc(ll->config.queue_packets, sizeof(struct local_frame *));
 		if (!ll->queue) {

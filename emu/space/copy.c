@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "emu/nicmodel/xorshift.h"
 #include "emu/space/move.h"
 #include "emu/space/space.h"
 
@@ -29,17 +30,6 @@ enum {
 static struct copy_space *to_copy(struct nm_space *space)
 {
 	return (struct copy_space *)space;
-}
-
-static uint32_t next_random(struct copy_space *cs)
-{
-	uint32_t x = cs->rng;
-
-	x ^= x << 13;
-	x ^= x >> 17;
-	x ^= x << 5;
-	cs->rng = x;
-	return x;
 }
 
 static void set_priv(struct nm_dma *dma, uint32_t left, uint32_t move_at)
@@ -75,13 +65,13 @@ static int copy_submit(struct nm_space *space, struct nm_dma *dma)
 {
 	struct copy_space *cs = to_copy(space);
 	uint32_t span = cs->config.max_polls - cs->config.min_polls + 1;
-	uint32_t left = cs->config.min_polls + next_random(cs) % span;
+	uint32_t left = cs->config.min_polls + xorshift32(&cs->rng) % span;
 
 	if (!all_inside(cs, dma))
 		return -EFAULT;
 	if (left == 0)
 		return space_move(dma);
-	set_priv(dma, left, 1 + next_random(cs) % left);
+	set_priv(dma, left, 1 + xorshift32(&cs->rng) % left);
 	cs->pending++;
 	return -EINPROGRESS;
 }
@@ -145,9 +135,7 @@ struct nm_space *space_copy_create(const struct space_copy_config *config)
 	cs->space.ops = &copy_ops;
 	cs->space.name = "copy";
 	cs->config = *config;
-	cs->rng = config->seed * 2654435761u + 1;
-	if (cs->rng == 0)
-		cs->rng = 1; /* xorshift's one fixed point */
+	cs->rng = xorshift32_seed(config->seed, 2654435761u);
 	return &cs->space;
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "emu/link/link.h"
+#include "emu/nicmodel/xorshift.h"
 #include "emu/space/space.h"
 
 enum {
@@ -40,17 +41,6 @@ struct sim {
 	uint64_t next_ns; /* earliest timer of the last round */
 	uint32_t rng;
 };
-
-static uint32_t next_random(struct sim *s)
-{
-	uint32_t x = s->rng;
-
-	x ^= x << 13;
-	x ^= x >> 17;
-	x ^= x << 5;
-	s->rng = x;
-	return x;
-}
 
 static uint64_t nic_now_ns(void *ctx)
 {
@@ -150,9 +140,7 @@ struct sim *sim_create(const struct sim_config *config)
 	if (!s)
 		return NULL;
 	s->config = *config;
-	s->rng = config->seed * 2246822519u + 1;
-	if (s->rng == 0)
-		s->rng = 1; /* xorshift's one fixed point */
+	s->rng = xorshift32_seed(config->seed, 2246822519u);
 	s->now_ns = SIM_MS; /* not 0, so that "never" and "at the start" differ */
 	s->idle_step_ns = SIM_STEP_NS;
 	s->next_ns = UINT64_MAX;
@@ -227,7 +215,7 @@ uint64_t sim_now_ns(struct sim *s)
 /* Every NIC once, in a rotated order, then some packets. True if anything moved. */
 static bool one_round(struct sim *s)
 {
-	uint32_t first = next_random(s) % s->config.nics;
+	uint32_t first = xorshift32(&s->rng) % s->config.nics;
 	bool worked = false;
 
 	s->next_ns = UINT64_MAX;
@@ -240,7 +228,7 @@ static bool one_round(struct sim *s)
 			s->next_ns = p.next_ns;
 	}
 	s->link->ops->flush(s->link);
-	if (s->link->ops->poll(s->link, 1 + next_random(s) % SIM_DELIVER_MAX))
+	if (s->link->ops->poll(s->link, 1 + xorshift32(&s->rng) % SIM_DELIVER_MAX))
 		worked = true;
 	return worked;
 }
