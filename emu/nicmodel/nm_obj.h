@@ -18,7 +18,8 @@
  *   rc_wait.c                requester: WAIT for a CQE
  *   rc_cpl.c                 completions, errors, flush
  *   rc_resp.c, rc_exec.c     responder: packets -> operations -> memory
- *   rc_recv.c, rc_atomic.c   responder: receive WQEs; atomics
+ *   rc_recv.c, rc_rq.c       responder: receive WQEs, of the QP's own queue
+ *   rc_atomic.c              responder: atomics
  *   rc_reply.c               responder: ACKs, NAKs, responses, replay
  *   rc_link.c, rc_xfer.c     packets to and from the link; transfers of the transport
  *   roce.h, roce_wire.c      BTH and extension headers; whole frames

@@ -22,6 +22,7 @@ int nm_qp_attach(struct nm_qp *qp)
 	if (!rc)
 		return -ENOMEM;
 	rc->qp = qp;
+	rc->recv_ops = qp->has_rq ? &rc_recv_own : &rc_recv_none;
 	empty_lists(rc);
 	req = &rc->req;
 	req->rnr_timer = RC_RNR_NONE;
@@ -154,10 +155,6 @@ static void start_flush(struct nm_qp *qp)
 	req->refetch_since = 0;
 	req->refetch_ns = 0;
 	rc_req_look(qp, true);
-	/* A receive WQE that a broken message holds is flushed first. */
-	if (resp->recv.have)
-		resp->rq_ci = resp->recv.wqe_idx;
-	resp->recv.have = false;
 	resp->flush_poll_ns = 0;
 	nm_qp_schedule(qp);
 }
@@ -225,7 +222,7 @@ static void set_timer(struct nm_qp *qp)
 	at_ns = earlier(at_ns, req->rnr_until_ns);
 	at_ns = earlier(at_ns, req->link_retry_ns);
 	at_ns = earlier(at_ns, req->refetch_ns);
-	if (qp->state == PRM_QP_ERR && qp->has_rq)
+	if (qp->state == PRM_QP_ERR)
 		at_ns = earlier(at_ns, qp->rc->resp.flush_poll_ns);
 	/* A timer that is too early does no harm; moving it for each packet would cost. */
 	if (at_ns < qp->timer_ns || (at_ns == UINT64_MAX && qp->timer_ns != UINT64_MAX))

@@ -228,10 +228,13 @@ struct rc_rd {
 	uint64_t result;
 };
 
+/* The receive WQE that is bound to the message under way, and whom its completion tells. */
 struct rc_recv {
-	bool have; /* a receive WQE is bound to the message */
-	bool fetching;
-	uint16_t wqe_idx;
+	bool have;
+	uint16_t wqe_idx; /* what the CQE's wqe_counter says */
+	uint32_t pdn;	  /* of its keys */
+	struct nm_cq *cq;
+	uint32_t user_index;
 	uint8_t nsge, sge;
 	uint32_t sge_off;
 	uint64_t total, got;
@@ -240,6 +243,21 @@ struct rc_recv {
 		uint32_t lkey, len;
 	} sges[RC_RECV_SGES];
 };
+
+/*
+ * Where a QP's receive WQEs come from. All functions are of one QP; one that receives nothing has
+ * them, too.
+ */
+struct rc_recv_ops {
+	/* Binds the next one (rc_recv_bind): codes of rc_recv_take(). */
+	int (*take)(struct nm_qp *qp);
+	/* The QP ends the transfers that are its own. */
+	void (*cancel)(struct nm_qp *qp);
+	/* The QP is in ERR: completes what will not be used, at most *left of them. */
+	void (*flush)(struct nm_qp *qp, uint32_t *left);
+};
+extern const struct rc_recv_ops rc_recv_none; /* rc_recv.c */
+extern const struct rc_recv_ops rc_recv_own;  /* rc_rq.c: the QP's own queue */
 
 struct rc_resp {
 	uint32_t epsn; /* expected */
@@ -262,8 +280,9 @@ struct rc_resp {
 	uint32_t w_rkey;
 	uint64_t w_left;
 
-	uint16_t rq_ci, rq_pi;
 	struct rc_recv recv;
+	uint16_t rq_ci, rq_pi; /* rc_rq.c, as all up to rq_xfer */
+	bool rq_fetching;
 	uint8_t rwqe[RC_RWQE_MAX];
 	struct rc_xfer rq_xfer;
 
@@ -289,6 +308,7 @@ struct nm_rc {
 	bool fatal;   /* the CQ died or a ring is unreadable: ERR with an event at the next turn */
 	bool moved;   /* something happened in this turn */
 	bool polling; /* a transfer is to be polled for */
+	const struct rc_recv_ops *recv_ops;
 	struct nm_packet tx;
 	struct rc_req req;
 	struct rc_resp resp;
@@ -301,8 +321,9 @@ int rc_copy(const struct nm_space *space, void *to, const void *from, uint32_t l
 /* Is a mapped piece of at most one MTU still there? It spans two pages at most, so its ends tell.
  */
 bool rc_there(const struct nm_space *space, const void *ptr, uint32_t len);
-/* [off, off+len) of the QP's region, mapped at `from`, to the NIC's memory: 0, -EFAULT. */
-int rc_ring_copy(struct nm_qp *qp, const void *from, uint64_t off, void *to, uint32_t len);
+/* [off, off+len) of a ring, mapped at `from`, to the NIC's memory: 0, -EFAULT. */
+int rc_ring_copy(struct nm_qp *qp, const struct nm_mem *ring, const void *from, uint64_t off,
+		 void *to, uint32_t len);
 /* Before a piece of a checked key, mapped at ptr, travels by reference: 0, -EFAULT. At most an MTU.
  */
 int rc_touch_gather(struct nm_qp *qp, const struct nm_mkey *mkey, uint64_t va, const void *ptr,
@@ -317,7 +338,8 @@ int rc_copy_payload(const struct nm_space *space, void *to, const struct nm_pack
  */
 int rc_xfer_key(struct nm_qp *qp, struct rc_xfer *x, enum nm_purpose purpose, bool to_space,
 		struct nm_mkey *mkey, uint64_t va, void *local, uint32_t len);
-int rc_xfer_ring(struct nm_qp *qp, struct rc_xfer *x, uint64_t off, void *local, uint32_t len);
+int rc_xfer_ring(struct nm_qp *qp, struct rc_xfer *x, const struct nm_mem *ring, uint64_t off,
+		 void *local, uint32_t len);
 int rc_xfer_poll(struct rc_xfer *x);
 void rc_xfer_cancel(struct rc_xfer *x);
 
@@ -374,7 +396,10 @@ void rc_complete(struct nm_qp *qp);
 void rc_flush_run(struct nm_qp *qp);
 void rc_tell_error(struct nm_qp *qp, const char *queue, uint16_t wqe_idx, uint8_t cause);
 void rc_push(struct nm_cq *cq, const struct nm_cqe *cqe); /* NULL: nowhere */
-void rc_push_recv_error(struct nm_qp *qp, uint16_t wqe_idx, uint8_t cause);
+void rc_push_recv_error(struct nm_qp *qp, struct nm_cq *cq, uint32_t user_index, uint16_t wqe_idx,
+			uint8_t cause);
+/* Of the WQE that is bound, which it is no longer then. */
+void rc_fail_recv(struct nm_qp *qp, uint8_t cause);
 
 /* ---- rc_ack.c ---- */
 
@@ -383,7 +408,7 @@ void rc_ack_receive(struct nm_qp *qp, struct nm_packet *pkt, const struct roce_b
 void rc_begin_waits(struct nm_qp *qp);
 void rc_timeout(struct nm_qp *qp);
 
-/* ---- rc_resp.c, rc_exec.c, rc_recv.c, rc_reply.c ---- */
+/* ---- rc_resp.c, rc_exec.c, rc_recv.c, rc_rq.c, rc_reply.c ---- */
 
 void rc_resp_start(struct nm_qp *qp, uint32_t psn);
 void rc_resp_receive(struct nm_qp *qp, struct nm_packet *pkt, const struct roce_bth *bth);
@@ -400,6 +425,11 @@ void rc_atomic_leave(struct nm_qp *qp);
 struct rc_rd *rc_rd_take(struct nm_qp *qp, const struct rc_op *op);
 /* Binds a receive WQE: 0, -EINPROGRESS, -EAGAIN (none posted), -EBADMSG (malformed). */
 int rc_recv_take(struct nm_qp *qp);
+/*
+ * For rc_recv_ops.take: the list of data segments [segs, segs+len) belongs to the message from now
+ * on. `to` has wqe_idx, pdn, cq and user_index.
+ */
+void rc_recv_bind(struct nm_qp *qp, const struct rc_recv *to, const uint8_t *segs, uint32_t len);
 void rc_reply_run(struct nm_qp *qp);
 void rc_refuse(struct nm_qp *qp, uint32_t psn, uint8_t nak, uint8_t cause, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));

@@ -36,17 +36,26 @@ void rc_push(struct nm_cq *cq, const struct nm_cqe *cqe)
 		(void)nm_cq_push(cq, cqe);
 }
 
-void rc_push_recv_error(struct nm_qp *qp, uint16_t wqe_idx, uint8_t cause)
+void rc_push_recv_error(struct nm_qp *qp, struct nm_cq *cq, uint32_t user_index, uint16_t wqe_idx,
+			uint8_t cause)
 {
-	rc_push(qp->cq_rcv, &(struct nm_cqe){
-				    .opcode = PRM_CQE_RESP_ERR,
-				    .solicited = true,
-				    .qpn = qp->obj.number,
-				    .user_index = qp->user_index,
-				    .wqe_counter = wqe_idx,
-				    .syndrome = rc_errors[cause].syndrome,
-				    .vendor_err = rc_errors[cause].vendor_err,
-			    });
+	rc_push(cq, &(struct nm_cqe){
+			    .opcode = PRM_CQE_RESP_ERR,
+			    .solicited = true,
+			    .qpn = qp->obj.number,
+			    .user_index = user_index,
+			    .wqe_counter = wqe_idx,
+			    .syndrome = rc_errors[cause].syndrome,
+			    .vendor_err = rc_errors[cause].vendor_err,
+		    });
+}
+
+void rc_fail_recv(struct nm_qp *qp, uint8_t cause)
+{
+	struct rc_recv *recv = &qp->rc->resp.recv;
+
+	rc_push_recv_error(qp, recv->cq, recv->user_index, recv->wqe_idx, cause);
+	recv->have = false;
 }
 
 /* The codes that the program will see, and how sure we are of them. */
@@ -194,32 +203,6 @@ static int flush_posted(struct nm_qp *qp, uint32_t *left)
 	return 0;
 }
 
-static void flush_rq(struct nm_qp *qp, uint32_t *left)
-{
-	struct rc_resp *resp = &qp->rc->resp;
-	uint32_t word;
-	int rc;
-
-	if (resp->rq_ci == resp->rq_pi) {
-		if (qp->rc->now_ns < resp->flush_poll_ns)
-			return;
-		rc = nm_dbr_read(qp->obj.nic, &qp->dbr, 0, &word);
-		if (rc == -EINPROGRESS) {
-			qp->rc->polling = true;
-			return;
-		}
-		if (rc == 0 && (uint16_t)(word - resp->rq_ci) <= 1u << qp->log_rq_size)
-			resp->rq_pi = (uint16_t)word;
-		resp->flush_poll_ns = qp->rc->now_ns + RC_ERR_RQ_POLL_NS;
-	}
-	while (resp->rq_ci != resp->rq_pi && *left > 0) {
-		rc_push_recv_error(qp, resp->rq_ci, RC_CAUSE_FLUSH);
-		resp->rq_ci++;
-		(*left)--;
-		qp->rc->moved = true;
-	}
-}
-
 void rc_flush_run(struct nm_qp *qp)
 {
 	struct rc_req *req = &qp->rc->req;
@@ -234,8 +217,7 @@ void rc_flush_run(struct nm_qp *qp)
 	}
 	if (rc == -EINPROGRESS)
 		qp->rc->polling = true;
-	if (qp->has_rq)
-		flush_rq(qp, &left);
+	qp->rc->recv_ops->flush(qp, &left);
 	if (left == 0)
 		nm_qp_schedule(qp);
 }

@@ -39,10 +39,10 @@ static int not_ready(struct nm_qp *qp, const struct rc_op *op)
 {
 	struct rc_resp *resp = &qp->rc->resp;
 
-	nm_diagnose(
-		qp->obj.nic, qp->obj.number,
-		"%s with PSN 0x%06x needs a receive WQE, %u were posted and all are used: RNR NAK",
-		op->info->name, op->psn, resp->rq_pi);
+	nm_diagnose(qp->obj.nic, qp->obj.number,
+		    "%s with PSN 0x%06x needs a receive WQE, and all that were posted are used: "
+		    "RNR NAK",
+		    op->info->name, op->psn);
 	qp->obj.nic->counters.out_of_buffer++;
 	resp->epsn = op->psn;
 	resp->open = op->prev_open;
@@ -95,12 +95,12 @@ static int place(struct nm_qp *qp, struct rc_op *op, struct nm_mkey *mkey, uint6
 	return rc;
 }
 
-static struct nm_mkey *check(struct nm_qp *qp, uint32_t key, uint64_t va, uint64_t len,
-			     uint8_t need, char *why)
+static struct nm_mkey *check(struct nm_qp *qp, uint32_t pdn, uint32_t key, uint64_t va,
+			     uint64_t len, uint8_t need, char *why)
 {
 	struct nm_mkey *mkey = NULL;
 
-	if (nm_mkey_check(qp->obj.nic, key, va, len, need, qp->pdn, qp->obj.number, &mkey, why) !=
+	if (nm_mkey_check(qp->obj.nic, key, va, len, need, pdn, qp->obj.number, &mkey, why) !=
 	    NM_KEY_OK)
 		return NULL;
 	return mkey;
@@ -110,16 +110,16 @@ static void push_recv(struct nm_qp *qp, const struct rc_op *op, uint8_t opcode, 
 {
 	struct rc_resp *resp = &qp->rc->resp;
 
-	rc_push(qp->cq_rcv, &(struct nm_cqe){
-				    .opcode = opcode,
-				    .solicited = op->se,
-				    .qpn = qp->obj.number,
-				    .user_index = qp->user_index,
-				    .wqe_counter = resp->recv.wqe_idx,
-				    .byte_cnt = byte_cnt,
-				    .imm = op->imm,
-				    .src_qpn = qp->remote_qpn,
-			    });
+	rc_push(resp->recv.cq, &(struct nm_cqe){
+				       .opcode = opcode,
+				       .solicited = op->se,
+				       .qpn = qp->obj.number,
+				       .user_index = resp->recv.user_index,
+				       .wqe_counter = resp->recv.wqe_idx,
+				       .byte_cnt = byte_cnt,
+				       .imm = op->imm,
+				       .src_qpn = qp->remote_qpn,
+			       });
 	resp->recv.have = false;
 }
 
@@ -144,7 +144,8 @@ static int scatter_recv(struct nm_qp *qp, struct rc_op *op)
 			continue;
 		}
 		mkey = op->moving ? NULL
-				  : check(qp, recv->sges[recv->sge].lkey, va, n, NM_ACC_LW, why);
+				  : check(qp, recv->pdn, recv->sges[recv->sge].lkey, va, n,
+					  NM_ACC_LW, why);
 		if (!mkey && !op->moving) {
 			rc_refuse(qp, op->psn, ROCE_NAK_OP, RC_CAUSE_RECV_LKEY,
 				  "receive WQE %u: %s", recv->wqe_idx, why);
@@ -208,7 +209,7 @@ static int begin_write(struct nm_qp *qp, struct rc_op *op)
 			  "the QP does not allow remote writes (rwe is 0)");
 		return -ECANCELED;
 	}
-	if (op->dma_len > 0 && !check(qp, op->rkey, op->va, op->dma_len, NM_ACC_RW, why)) {
+	if (op->dma_len > 0 && !check(qp, qp->pdn, op->rkey, op->va, op->dma_len, NM_ACC_RW, why)) {
 		rc_refuse(qp, op->psn, ROCE_NAK_ACCESS, RC_CAUSE_RECV_ACCESS, "%s", why);
 		return -ECANCELED;
 	}
@@ -230,7 +231,7 @@ static int place_write(struct nm_qp *qp, struct rc_op *op)
 	if (op->len == 0)
 		return 0;
 	if (!op->moving) {
-		mkey = check(qp, resp->w_rkey, resp->w_va, op->len, NM_ACC_RW, why);
+		mkey = check(qp, qp->pdn, resp->w_rkey, resp->w_va, op->len, NM_ACC_RW, why);
 		if (!mkey) {
 			rc_refuse(qp, op->psn, ROCE_NAK_ACCESS, RC_CAUSE_RECV_ACCESS, "%s", why);
 			return -ECANCELED;
@@ -325,7 +326,7 @@ static int exec_read(struct nm_qp *qp, struct rc_op *op)
 			  "the QP does not allow remote reads (rre is 0)");
 		return -ECANCELED;
 	}
-	if (op->dma_len > 0 && !check(qp, op->rkey, op->va, op->dma_len, NM_ACC_RR, why)) {
+	if (op->dma_len > 0 && !check(qp, qp->pdn, op->rkey, op->va, op->dma_len, NM_ACC_RR, why)) {
 		rc_refuse(qp, op->psn, ROCE_NAK_ACCESS, RC_CAUSE_RECV_ACCESS, "%s", why);
 		return -ECANCELED;
 	}

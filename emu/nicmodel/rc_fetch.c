@@ -53,14 +53,15 @@ static int peek(struct nm_qp *qp, uint16_t wqe_idx)
 	int rc;
 
 	if (req->flat)
-		return rc_ring_copy(qp, req->flat + off, qp->sq_off + off, req->peek,
+		return rc_ring_copy(qp, &qp->mem, req->flat + off, qp->sq_off + off, req->peek,
 				    sizeof(req->peek));
 	if (req->peeking) {
 		rc = rc_xfer_poll(&req->fetch);
 	} else {
 		if (req->fetch.busy)
 			return -EINPROGRESS;
-		rc = rc_xfer_ring(qp, &req->fetch, qp->sq_off + off, req->peek, sizeof(req->peek));
+		rc = rc_xfer_ring(qp, &req->fetch, &qp->mem, qp->sq_off + off, req->peek,
+				  sizeof(req->peek));
 	}
 	req->peeking = rc == -EINPROGRESS;
 	return rc;
@@ -156,14 +157,14 @@ static int fetch_more(struct nm_qp *qp)
 		if (n > req->ring.bbs - slot)
 			n = req->ring.bbs - slot;
 		if (req->flat) {
-			rc = rc_ring_copy(qp, req->flat + off, qp->sq_off + off,
+			rc = rc_ring_copy(qp, &qp->mem, req->flat + off, qp->sq_off + off,
 					  req->ring.base + off, n * PRM_WQEBB_SIZE);
 			if (rc == 0)
 				req->fetched = (uint16_t)(req->fetched + n);
 			return rc;
 		}
 		req->fetch_bbs = (uint16_t)n;
-		rc = rc_xfer_ring(qp, &req->fetch, qp->sq_off + off, req->ring.base + off,
+		rc = rc_xfer_ring(qp, &req->fetch, &qp->mem, qp->sq_off + off, req->ring.base + off,
 				  n * PRM_WQEBB_SIZE);
 	}
 	if (rc == -EINPROGRESS)

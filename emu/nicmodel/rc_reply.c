@@ -173,8 +173,7 @@ static void report_fatal(struct nm_qp *qp)
 
 	if (resp->recv.have) {
 		rc_tell_error(qp, "receive", resp->recv.wqe_idx, resp->cause);
-		rc_push_recv_error(qp, resp->recv.wqe_idx, resp->cause);
-		resp->recv.have = false;
+		rc_fail_recv(qp, resp->cause);
 	} else {
 		nm_eq_qp_event(qp->obj.nic, resp->event, qp->obj.number);
 	}

@@ -101,9 +101,8 @@ void rc_resp_drop(struct nm_qp *qp)
 
 	rc_xfer_cancel(&resp->xfer);
 	rc_atomic_leave(qp);
-	rc_xfer_cancel(&resp->rq_xfer);
+	qp->rc->recv_ops->cancel(qp);
 	rc_xfer_cancel(&resp->rd_xfer);
-	resp->recv.fetching = false;
 	discard_queue(resp);
 	for (uint32_t i = 0; i < resp->nrds; i++)
 		resp->rds[i] = (struct rc_rd){0};

@@ -48,11 +48,12 @@ int rc_copy_payload(const struct nm_space *space, void *to, const struct nm_pack
 	return rc;
 }
 
-int rc_ring_copy(struct nm_qp *qp, const void *from, uint64_t off, void *to, uint32_t len)
+int rc_ring_copy(struct nm_qp *qp, const struct nm_mem *ring, const void *from, uint64_t off,
+		 void *to, uint32_t len)
 {
-	if (nm_touch_mem(qp->obj.nic, qp->obj.number, NM_DMA_WQE, false, &qp->mem, off, len))
+	if (nm_touch_mem(qp->obj.nic, qp->obj.number, NM_DMA_WQE, false, ring, off, len))
 		return -EFAULT;
-	return rc_copy(qp->mem.space, to, from, len);
+	return rc_copy(ring->space, to, from, len);
 }
 
 int rc_touch_gather(struct nm_qp *qp, const struct nm_mkey *mkey, uint64_t va, const void *ptr,
@@ -92,14 +93,15 @@ int rc_xfer_key(struct nm_qp *qp, struct rc_xfer *x, enum nm_purpose purpose, bo
 		     nm_mkey_segs(mkey, va, len, x->dma.segs, NM_DMA_MAX_SEGS), local, len);
 }
 
-int rc_xfer_ring(struct nm_qp *qp, struct rc_xfer *x, uint64_t off, void *local, uint32_t len)
+int rc_xfer_ring(struct nm_qp *qp, struct rc_xfer *x, const struct nm_mem *ring, uint64_t off,
+		 void *local, uint32_t len)
 {
 	assert(!x->busy);
 	x->dma.purpose = NM_DMA_WQE;
 	x->dma.to_space = false;
 	x->mkey = NULL;
-	return start(qp, x, qp->mem.space,
-		     nm_mem_segs(&qp->mem, off, len, x->dma.segs, NM_DMA_MAX_SEGS), local, len);
+	return start(qp, x, ring->space, nm_mem_segs(ring, off, len, x->dma.segs, NM_DMA_MAX_SEGS),
+		     local, len);
 }
 
 int rc_xfer_poll(struct rc_xfer *x)
