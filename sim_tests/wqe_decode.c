@@ -19,7 +19,7 @@ struct fixture {
 static void begin(struct fixture *f, uint16_t idx, uint8_t opcode, uint32_t ds, uint8_t flags)
 {
 	memset(f, 0, sizeof(*f));
-	f->ring = (struct nm_sq_ring){f->bytes, BBS};
+	f->ring = (struct nm_sq_ring){f->bytes, BBS, PRM_QP_ST_RC};
 	f->idx = idx;
 	prm_store32(nm_wqe_octoword(&f->ring, idx, 0), 0x09000000u | (uint32_t)idx << 8 | opcode);
 	prm_store32(nm_wqe_octoword(&f->ring, idx, 0) + 4, 0x123456u << 8 | 0xc0 | ds);

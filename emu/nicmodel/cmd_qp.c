@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "emu/nicmodel/cmd.h"
+#include "emu/nicmodel/rc.h"
 
 enum {
 	NM_LOG_SQ_MAX = 15,	   /* log_max_qp_sz, WQEBBs and receive entries alike */
@@ -92,10 +93,10 @@ static uint8_t qp_service(struct nm_cmd *c, struct nm_qp *qp)
 {
 	qp->st = (uint8_t)PRM_GET(qpc, qp->qpc, st);
 	qp->rq_type = (uint8_t)PRM_GET(qpc, qp->qpc, rq_type);
-	if (qp->st != PRM_QP_ST_RC)
+	qp->service = nm_service_of(qp->st);
+	if (!qp->service)
 		return nm_cmd_fail(c, PRM_STATUS_BAD_PARAM, NM_SYND_UNMODELLED,
-				   "service type %u; only RC (0) is modelled (and advertised)",
-				   qp->st);
+				   "service type %u is not modelled (nor advertised)", qp->st);
 	if (qp->rq_type != PRM_RQ_REGULAR && qp->rq_type != PRM_RQ_NONE)
 		return nm_cmd_fail(c, PRM_STATUS_BAD_PARAM, NM_SYND_UNMODELLED,
 				   "rq_type %u; a queue of its own (0) or none (3) are modelled",

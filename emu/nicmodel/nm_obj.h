@@ -21,8 +21,10 @@
  *   rc_recv.c, rc_rq.c       responder: receive WQEs, of the QP's own queue
  *   rc_atomic.c              responder: atomics
  *   rc_reply.c               responder: ACKs, NAKs, responses, replay
+ *   service.c                what differs between transport services
  *   rc_link.c, rc_xfer.c     packets to and from the link; transfers of the transport
- *   roce.h, roce_wire.c      BTH and extension headers; whole frames
+ *   roce.h, roce_ops.c       opcodes and their headers
+ *   roce_wire.c              BTH and extension headers; whole frames
  *   crc32.c                  for the ICRC
  *   nic.c                    create, progress, timers, observers
  *
@@ -330,12 +332,14 @@ bool nm_cq_progress(struct nm_cq *cq); /* pending writes; true if something move
 
 /* ---- queue pairs ---- */
 
-struct nm_rc; /* transport state: rc.h */
+struct nm_rc;	   /* transport state: rc.h */
+struct nm_service; /* of one type of QP: rc.h */
 
 struct nm_qp {
 	struct nm_obj obj;
-	uint8_t st;    /* enum prm_qp_st */
-	uint8_t state; /* enum prm_qp_state; written by qp.c alone */
+	uint8_t st;			  /* enum prm_qp_st */
+	const struct nm_service *service; /* its row in service.c */
+	uint8_t state;			  /* enum prm_qp_state; written by qp.c alone */
 	uint32_t pdn;
 	uint32_t user_index;
 	struct nm_pd *pd;

@@ -28,6 +28,7 @@ int nm_qp_attach(struct nm_qp *qp)
 	req->rnr_timer = RC_RNR_NONE;
 	if (qp->has_sq) {
 		req->ring.bbs = 1u << qp->log_sq_size;
+		req->ring.st = qp->st;
 		req->ring.base = calloc(req->ring.bbs, PRM_WQEBB_SIZE);
 		req->wq = calloc(req->ring.bbs, sizeof(*req->wq));
 		if (!req->ring.base || !req->wq) {
@@ -231,6 +232,7 @@ static void set_timer(struct nm_qp *qp)
 
 bool nm_qp_progress(struct nm_qp *qp, uint64_t deadline_ns)
 {
+	const struct nm_service *service = qp->service;
 	struct nm_rc *rc = qp->rc;
 
 	rc->now_ns = nm_now(qp->obj.nic);
@@ -248,18 +250,19 @@ bool nm_qp_progress(struct nm_qp *qp, uint64_t deadline_ns)
 		/* Completions in the order in which their packets came, and the ACK of a message
 		 * before what its completion made the program post: ib_send_lat -e relies on both.
 		 */
-		rc_reply_run(qp);
+		if (service->reply)
+			service->reply(qp);
 		if (qp->has_sq && qp->state == PRM_QP_RTS)
-			rc_req_run(qp);
+			service->request(qp);
 		if (qp->state == PRM_QP_RTS)
-			rc_resp_run(qp);
-		if (qp->has_sq && qp->state == PRM_QP_RTS)
-			rc_timeout(qp);
+			service->respond(qp);
+		if (service->timeout && qp->has_sq && qp->state == PRM_QP_RTS)
+			service->timeout(qp);
 		break;
 	case PRM_QP_RTR:
 	case PRM_QP_SQD:
 	case PRM_QP_SQER:
-		rc_resp_run(qp);
+		service->respond(qp);
 		break;
 	case PRM_QP_ERR:
 		rc_flush_run(qp);

@@ -301,6 +301,32 @@ struct rc_resp {
 	uint64_t flush_poll_ns; /* in ERR: next look at the RQ's record */
 };
 
+/*
+ * What is a transport service's own. Hooks that a service does not have are NULL where a comment
+ * says so. `request` and `respond` are the send and the receive queue's turns; the rest of a turn
+ * (order, states) is qp.c's and the same for all.
+ */
+struct nm_service {
+	const char *name;
+	uint8_t opcode_base; /* what its BTH opcodes add to the reliable connection's */
+	bool reliable;	     /* acknowledged and repeated; else a packet that is sent is done */
+	bool connected;	     /* has one peer and hears only it */
+	/* The packet of a SEND or WRITE at byte `off`: 0; -EAGAIN, -EINPROGRESS; -EPERM: failed. */
+	int (*send)(struct nm_qp *qp, struct rc_swqe *w, uint64_t off);
+	void (*request)(struct nm_qp *qp);
+	void (*respond)(struct nm_qp *qp);
+	void (*reply)(struct nm_qp *qp);   /* may be NULL */
+	void (*timeout)(struct nm_qp *qp); /* may be NULL */
+	/* A packet of this service for this QP, in a state that receives. */
+	void (*receive)(struct nm_qp *qp, struct nm_packet *pkt, const struct roce_bth *bth);
+	/* rc_refuse() told why the request with this PSN is not executed. */
+	void (*refused)(struct nm_qp *qp, uint32_t psn, uint8_t nak, uint8_t cause);
+	/* A request needs a receive WQE and there is none. */
+	void (*not_ready)(struct nm_qp *qp, const struct rc_op *op);
+};
+/* The row of an enum prm_qp_st; NULL: not modelled. */
+const struct nm_service *nm_service_of(uint8_t st);
+
 struct nm_rc {
 	struct nm_qp *qp;
 	uint64_t now_ns;      /* of this turn */
@@ -375,6 +401,7 @@ void rc_landings_drop(struct nm_qp *qp);
 /* ---- rc_req.c ---- */
 
 void rc_req_start(struct nm_qp *qp, uint32_t psn);
+int rc_send_data(struct nm_qp *qp, struct rc_swqe *w, uint64_t off); /* nm_service.send */
 void rc_req_run(struct nm_qp *qp);
 /* Marks a WQE as failed; it reports when it is the oldest. */
 void rc_req_fail(struct nm_qp *qp, uint32_t seq, uint8_t cause);
@@ -413,6 +440,8 @@ void rc_timeout(struct nm_qp *qp);
 void rc_resp_start(struct nm_qp *qp, uint32_t psn);
 void rc_resp_receive(struct nm_qp *qp, struct nm_packet *pkt, const struct roce_bth *bth);
 void rc_resp_run(struct nm_qp *qp);
+void rc_refused(struct nm_qp *qp, uint32_t psn, uint8_t nak, uint8_t cause);
+void rc_not_ready(struct nm_qp *qp, const struct rc_op *op);
 void rc_resp_drop(struct nm_qp *qp); /* queued operations and transfers */
 /* 0 done, -EINPROGRESS, -ECANCELED: a NAK is due instead. */
 int rc_exec(struct nm_qp *qp, struct rc_op *op);
@@ -435,6 +464,8 @@ void rc_refuse(struct nm_qp *qp, uint32_t psn, uint8_t nak, uint8_t cause, const
 	__attribute__((format(printf, 5, 6)));
 
 /* ---- rc_link.c ---- */
+
+void rc_receive(struct nm_qp *qp, struct nm_packet *pkt, const struct roce_bth *bth);
 
 /* 0, or -EAGAIN: the link is full, try again later; -EFAULT: the payload's memory is gone. */
 int rc_send(struct nm_qp *qp);

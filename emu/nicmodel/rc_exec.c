@@ -15,7 +15,6 @@ enum { STAGE_NEW, STAGE_CHECKED, STAGE_RECV };
 
 void rc_refuse(struct nm_qp *qp, uint32_t psn, uint8_t nak, uint8_t cause, const char *fmt, ...)
 {
-	struct rc_resp *resp = &qp->rc->resp;
 	char why[NM_WHY_MAX];
 	va_list ap;
 
@@ -24,6 +23,13 @@ void rc_refuse(struct nm_qp *qp, uint32_t psn, uint8_t nak, uint8_t cause, const
 	va_end(ap);
 	nm_diagnose(qp->obj.nic, qp->obj.number, "PSN 0x%06x from QP 0x%06x is refused: %s", psn,
 		    qp->remote_qpn, why);
+	qp->service->refused(qp, psn, nak, cause);
+}
+
+void rc_refused(struct nm_qp *qp, uint32_t psn, uint8_t nak, uint8_t cause)
+{
+	struct rc_resp *resp = &qp->rc->resp;
+
 	resp->dead = true;
 	resp->nak_due = true;
 	resp->nak_syndrome = nak;
@@ -35,21 +41,25 @@ void rc_refuse(struct nm_qp *qp, uint32_t psn, uint8_t nak, uint8_t cause, const
 	nm_qp_schedule(qp);
 }
 
-static int not_ready(struct nm_qp *qp, const struct rc_op *op)
+void rc_not_ready(struct nm_qp *qp, const struct rc_op *op)
 {
 	struct rc_resp *resp = &qp->rc->resp;
 
-	nm_diagnose(qp->obj.nic, qp->obj.number,
-		    "%s with PSN 0x%06x needs a receive WQE, and all that were posted are used: "
-		    "RNR NAK",
-		    op->info->name, op->psn);
-	qp->obj.nic->counters.out_of_buffer++;
 	resp->epsn = op->psn;
 	resp->open = op->prev_open;
 	resp->silent = true;
 	resp->nak_due = true;
 	resp->nak_syndrome = ROCE_AETH_RNR | (qp->min_rnr_nak & 0x1f);
 	resp->nak_psn = op->psn;
+}
+
+static int not_ready(struct nm_qp *qp, const struct rc_op *op)
+{
+	nm_diagnose(qp->obj.nic, qp->obj.number,
+		    "%s with PSN 0x%06x needs a receive WQE, and all that were posted are used: %s",
+		    op->info->name, op->psn, qp->service->reliable ? "RNR NAK" : "dropped");
+	qp->obj.nic->counters.out_of_buffer++;
+	qp->service->not_ready(qp, op);
 	return -ECANCELED;
 }
 

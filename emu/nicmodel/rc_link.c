@@ -10,6 +10,8 @@ uint8_t *rc_packet(struct nm_qp *qp, uint8_t opcode, bool se, uint32_t payload_l
 {
 	struct nm_packet *pkt = &qp->rc->tx;
 
+	opcode = (uint8_t)(qp->service->opcode_base + opcode);
+
 	pkt->route = qp->route;
 	pkt->hdr_len = roce_ops[opcode].hdr_len;
 	pkt->payload_len = payload_len;
@@ -59,7 +61,7 @@ static const char *malformed(const struct nm_packet *pkt)
 	if (pkt->hdr_len < ROCE_BTH_LEN || pkt->hdr_len > NM_PKT_HDR_MAX)
 		return "header length is not that of any packet";
 	if (roce_ops[pkt->hdr[0]].flags == 0)
-		return "opcode is not one of the reliable connection";
+		return "opcode is unknown";
 	info = &roce_ops[pkt->hdr[0]];
 	if (pkt->hdr_len != info->hdr_len)
 		return "header length is not that of its opcode";
@@ -109,10 +111,10 @@ static struct nm_qp *find_qp(struct nm_nic *nic, const struct nm_packet *pkt,
 			    info->name, bth->dqpn);
 		return NULL;
 	}
-	if (qp->st != PRM_QP_ST_RC || !state_receives(qp, (info->flags & RF_RESP) != 0)) {
+	if (info->st != qp->st || !state_receives(qp, (info->flags & RF_RESP) != 0)) {
 		nm_diagnose(nic, bth->dqpn,
-			    "%s with PSN 0x%06x for a QP in state %u of service type %u: dropped",
-			    info->name, bth->psn, qp->state, qp->st);
+			    "%s with PSN 0x%06x for a QP in state %u of service %s: dropped",
+			    info->name, bth->psn, qp->state, qp->service->name);
 		return NULL;
 	}
 	if ((bth->pkey & 0x7fff) != (ROCE_PKEY & 0x7fff)) {
@@ -121,7 +123,7 @@ static struct nm_qp *find_qp(struct nm_nic *nic, const struct nm_packet *pkt,
 			    bth->pkey, ROCE_PKEY);
 		return NULL;
 	}
-	if (!from_peer(qp, pkt)) {
+	if (qp->service->connected && !from_peer(qp, pkt)) {
 		nm_diagnose(
 			nic, bth->dqpn,
 			"%s with PSN 0x%06x comes from another address than the peer's: dropped",
@@ -129,6 +131,14 @@ static struct nm_qp *find_qp(struct nm_nic *nic, const struct nm_packet *pkt,
 		return NULL;
 	}
 	return qp;
+}
+
+void rc_receive(struct nm_qp *qp, struct nm_packet *pkt, const struct roce_bth *bth)
+{
+	if (roce_ops[bth->opcode].flags & RF_RESP)
+		rc_ack_receive(qp, pkt, bth);
+	else
+		rc_resp_receive(qp, pkt, bth);
 }
 
 static void receive_once(struct nm_nic *nic, struct nm_packet *pkt)
@@ -146,12 +156,8 @@ static void receive_once(struct nm_nic *nic, struct nm_packet *pkt)
 	nic->counters.rx_bytes += pkt->hdr_len + pkt->payload_len;
 	roce_bth_get(pkt->hdr, &bth);
 	qp = find_qp(nic, pkt, &bth);
-	if (!qp)
-		return;
-	if (roce_ops[bth.opcode].flags & RF_RESP)
-		rc_ack_receive(qp, pkt, &bth);
-	else
-		rc_resp_receive(qp, pkt, &bth);
+	if (qp)
+		qp->service->receive(qp, pkt, &bth);
 }
 
 void nm_nic_receive(struct nm_nic *nic, struct nm_packet *pkt)

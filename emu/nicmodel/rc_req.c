@@ -78,12 +78,7 @@ static void append(struct nm_qp *qp)
 	uint8_t cause = RC_CAUSE_NONE;
 	struct nm_wr *wr = &req->wr;
 
-	if (qp->st != PRM_QP_ST_RC) {
-		nm_wqe_decode(&req->ring, req->next_idx, wr, why);
-		cause = RC_CAUSE_WQE;
-		snprintf(why, sizeof(why), "WQE %u: service type %u is not one that sends here",
-			 wr->wqe_idx, qp->st);
-	} else if (nm_wqe_decode(&req->ring, req->next_idx, wr, why)) {
+	if (nm_wqe_decode(&req->ring, req->next_idx, wr, why)) {
 		cause = RC_CAUSE_WQE;
 	} else if (wr->nbb > posted) {
 		cause = RC_CAUSE_WQE;
@@ -186,7 +181,7 @@ static bool ask_for_ack(const struct nm_qp *qp, uint32_t psn, bool last)
 }
 
 /* 0, or why it was not sent; -EPERM: the WQE failed. */
-static int send_data(struct nm_qp *qp, struct rc_swqe *w, uint64_t off)
+int rc_send_data(struct nm_qp *qp, struct rc_swqe *w, uint64_t off)
 {
 	struct rc_req *req = &qp->rc->req;
 	uint64_t left = w->len - off;
@@ -217,7 +212,6 @@ static int send_data(struct nm_qp *qp, struct rc_swqe *w, uint64_t off)
 	}
 	if (imm)
 		prm_store32(ext, req->wr.imm);
-	qp->rc->tx.hdr_len = roce_ops[opcode + imm].hdr_len;
 	rc = rc_send(qp);
 	if (rc == -EFAULT) {
 		rc_req_fail(qp, req->cur, RC_CAUSE_MEMORY);
@@ -325,7 +319,7 @@ static int send_packet(struct nm_qp *qp, struct rc_swqe *w)
 	case NM_WR_SEND:
 		if (psn_diff(req->snd_psn, req->una) >= RC_WINDOW)
 			return -EAGAIN;
-		return send_data(qp, w, off);
+		return qp->service->send(qp, w, off);
 	case NM_WR_READ:
 	case NM_WR_ATOMIC:
 		rc = w->kind == NM_WR_READ ? send_read(qp, w, off) : send_atomic(qp, w);

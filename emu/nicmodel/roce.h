@@ -89,6 +89,7 @@ enum roce_flags {
 struct roce_op {
 	uint16_t flags;	 /* enum roce_flags; 0: no such opcode */
 	uint8_t hdr_len; /* BTH and extension headers, bytes */
+	uint8_t st;	 /* enum prm_qp_st: whose it is */
 	const char *name;
 };
 extern const struct roce_op roce_ops[ROCE_OPCODES];

@@ -9,34 +9,42 @@
 /* Control segment (PRM, control segment format): byte offsets within the first octoword. */
 enum { CTRL_OPMOD = 0, CTRL_QPN_DS = 4, CTRL_FM_CE_SE = 11, CTRL_IMM = 12 };
 
-/* Segments behind the control segment, per opcode (PRM, send WQE construction; RC). */
+#define ST_(name) (1u << PRM_QP_ST_##name)
+#define ANY_	  0xffff
+
+/* Segments behind the control segment, per opcode, and who may send it (PRM, send WQE
+ * construction; IBTA table 37). */
 static const struct wqe_format {
 	uint8_t opcode;
-	uint8_t kind;  /* enum nm_wr_kind */
-	uint8_t fixed; /* octowords before the data segments, control segment included */
+	uint8_t kind;	   /* enum nm_wr_kind */
+	uint8_t fixed;	   /* octowords before the data segments, control segment included */
+	uint16_t services; /* set of enum prm_qp_st */
 	bool imm;
 	bool may_inline;
 	const char *name;
 } formats[] = {
-	{PRM_WQE_NOP, NM_WR_NOP, 1, false, false, "NOP"},
-	{PRM_WQE_WAIT, NM_WR_WAIT, 2, false, false, "WAIT"},
-	{PRM_WQE_DUMP, NM_WR_DUMP, 1, false, false, "DUMP"},
-	{PRM_WQE_RDMA_WRITE, NM_WR_WRITE, 2, false, true, "RDMA WRITE"},
-	{PRM_WQE_RDMA_WRITE_IMM, NM_WR_WRITE, 2, true, true, "RDMA WRITE with immediate"},
-	{PRM_WQE_SEND, NM_WR_SEND, 1, false, true, "SEND"},
-	{PRM_WQE_SEND_IMM, NM_WR_SEND, 1, true, true, "SEND with immediate"},
-	{PRM_WQE_RDMA_READ, NM_WR_READ, 2, false, false, "RDMA READ"},
-	{PRM_WQE_ATOMIC_CS, NM_WR_ATOMIC, 3, false, false, "compare and swap"},
-	{PRM_WQE_ATOMIC_FA, NM_WR_ATOMIC, 3, false, false, "fetch and add"},
+	{PRM_WQE_NOP, NM_WR_NOP, 1, ANY_, false, false, "NOP"},
+	{PRM_WQE_WAIT, NM_WR_WAIT, 2, ANY_, false, false, "WAIT"},
+	{PRM_WQE_DUMP, NM_WR_DUMP, 1, ANY_, false, false, "DUMP"},
+	{PRM_WQE_RDMA_WRITE, NM_WR_WRITE, 2, ST_(RC) | ST_(UC), false, true, "RDMA WRITE"},
+	{PRM_WQE_RDMA_WRITE_IMM, NM_WR_WRITE, 2, ST_(RC) | ST_(UC), true, true,
+	 "RDMA WRITE with immediate"},
+	{PRM_WQE_SEND, NM_WR_SEND, 1, ST_(RC) | ST_(UC) | ST_(UD), false, true, "SEND"},
+	{PRM_WQE_SEND_IMM, NM_WR_SEND, 1, ST_(RC) | ST_(UC) | ST_(UD), true, true,
+	 "SEND with immediate"},
+	{PRM_WQE_RDMA_READ, NM_WR_READ, 2, ST_(RC), false, false, "RDMA READ"},
+	{PRM_WQE_ATOMIC_CS, NM_WR_ATOMIC, 3, ST_(RC), false, false, "compare and swap"},
+	{PRM_WQE_ATOMIC_FA, NM_WR_ATOMIC, 3, ST_(RC), false, false, "fetch and add"},
 	/* One octoword more for compare and swap of 8 bytes. */
-	{PRM_WQE_ATOMIC_MASKED_CS, NM_WR_ATOMIC, 3, false, false, "masked compare and swap"},
-	{PRM_WQE_ATOMIC_MASKED_FA, NM_WR_ATOMIC, 3, false, false, "masked fetch and add"},
+	{PRM_WQE_ATOMIC_MASKED_CS, NM_WR_ATOMIC, 3, ST_(RC), false, false,
+	 "masked compare and swap"},
+	{PRM_WQE_ATOMIC_MASKED_FA, NM_WR_ATOMIC, 3, ST_(RC), false, false, "masked fetch and add"},
 };
 
-static const struct wqe_format *format_of(uint8_t opcode)
+static const struct wqe_format *format_of(uint8_t opcode, uint8_t st)
 {
 	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
-		if (formats[i].opcode == opcode)
+		if (formats[i].opcode == opcode && (formats[i].services & (1u << st)))
 			return &formats[i];
 	}
 	return NULL;
@@ -216,7 +224,7 @@ uint8_t nm_wqe_decode(const struct nm_sq_ring *ring, uint16_t wqe_idx, struct nm
 	const uint8_t *seg;
 
 	decode_ctrl(nm_wqe_octoword(ring, wqe_idx, 0), wqe_idx, wr);
-	format = format_of(wr->opcode);
+	format = format_of(wr->opcode, ring->st);
 	if (!format) {
 		snprintf(why, NM_WHY_MAX, "WQE %u: opcode 0x%02x is not one of this queue's",
 			 wqe_idx, wr->opcode);

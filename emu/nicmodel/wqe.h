@@ -41,6 +41,7 @@ enum nm_wr_kind {
 struct nm_sq_ring {
 	uint8_t *base;
 	uint32_t bbs; /* WQEBBs, a power of two */
+	uint8_t st;   /* enum prm_qp_st: whose opcodes and segments */
 };
 
 struct nm_wr {

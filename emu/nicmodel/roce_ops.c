@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/* What each BTH opcode is: whose service's, which headers it has (IBTA table 38). */
+#include "emu/nicmodel/roce.h"
+
+#define WIRE(name_, flags_, ext_)                                                                  \
+	{                                                                                          \
+		.flags = (flags_), .hdr_len = ROCE_BTH_LEN + (ext_), .name = name_                 \
+	}
+
+const struct roce_op roce_ops[ROCE_OPCODES] = {
+	[ROCE_SEND_FIRST] = WIRE("SEND first", RF_SEND | RF_FIRST | RF_PAYLOAD, 0),
+	[ROCE_SEND_MIDDLE] = WIRE("SEND middle", RF_SEND | RF_PAYLOAD, 0),
+	[ROCE_SEND_LAST] = WIRE("SEND last", RF_SEND | RF_LAST | RF_PAYLOAD, 0),
+	[ROCE_SEND_LAST_IMM] = WIRE("SEND last with immediate",
+				    RF_SEND | RF_LAST | RF_IMM | RF_PAYLOAD, ROCE_IMM_LEN),
+	[ROCE_SEND_ONLY] = WIRE("SEND only", RF_SEND | RF_FIRST | RF_LAST | RF_PAYLOAD, 0),
+	[ROCE_SEND_ONLY_IMM] =
+		WIRE("SEND only with immediate", RF_SEND | RF_FIRST | RF_LAST | RF_IMM | RF_PAYLOAD,
+		     ROCE_IMM_LEN),
+	[ROCE_WRITE_FIRST] = WIRE("WRITE first", RF_WRITE | RF_FIRST | RF_PAYLOAD, ROCE_RETH_LEN),
+	[ROCE_WRITE_MIDDLE] = WIRE("WRITE middle", RF_WRITE | RF_PAYLOAD, 0),
+	[ROCE_WRITE_LAST] = WIRE("WRITE last", RF_WRITE | RF_LAST | RF_PAYLOAD, 0),
+	[ROCE_WRITE_LAST_IMM] = WIRE("WRITE last with immediate",
+				     RF_WRITE | RF_LAST | RF_IMM | RF_PAYLOAD, ROCE_IMM_LEN),
+	[ROCE_WRITE_ONLY] =
+		WIRE("WRITE only", RF_WRITE | RF_FIRST | RF_LAST | RF_PAYLOAD, ROCE_RETH_LEN),
+	[ROCE_WRITE_ONLY_IMM] = WIRE("WRITE only with immediate",
+				     RF_WRITE | RF_FIRST | RF_LAST | RF_IMM | RF_PAYLOAD,
+				     ROCE_RETH_LEN + ROCE_IMM_LEN),
+	[ROCE_READ_REQUEST] = WIRE("READ request", RF_READ | RF_FIRST | RF_LAST, ROCE_RETH_LEN),
+	[ROCE_READ_RESP_FIRST] =
+		WIRE("READ response first", RF_RESP | RF_READ | RF_FIRST | RF_AETH | RF_PAYLOAD,
+		     ROCE_AETH_LEN),
+	[ROCE_READ_RESP_MIDDLE] = WIRE("READ response middle", RF_RESP | RF_READ | RF_PAYLOAD, 0),
+	[ROCE_READ_RESP_LAST] =
+		WIRE("READ response last", RF_RESP | RF_READ | RF_LAST | RF_AETH | RF_PAYLOAD,
+		     ROCE_AETH_LEN),
+	[ROCE_READ_RESP_ONLY] =
+		WIRE("READ response only",
+		     RF_RESP | RF_READ | RF_FIRST | RF_LAST | RF_AETH | RF_PAYLOAD, ROCE_AETH_LEN),
+	[ROCE_ACK] = WIRE("ACK", RF_RESP | RF_AETH, ROCE_AETH_LEN),
+	[ROCE_ATOMIC_ACK] = WIRE("atomic ACK", RF_RESP | RF_ATOMIC | RF_AETH,
+				 ROCE_AETH_LEN + ROCE_ATOMIC_ACK_LEN),
+	[ROCE_COMPARE_SWAP] =
+		WIRE("compare and swap", RF_ATOMIC | RF_FIRST | RF_LAST, ROCE_ATOMIC_LEN),
+	[ROCE_FETCH_ADD] = WIRE("fetch and add", RF_ATOMIC | RF_FIRST | RF_LAST, ROCE_ATOMIC_LEN),
+	[ROCE_MASKED_COMPARE_SWAP] = WIRE("masked compare and swap", RF_ATOMIC | RF_FIRST | RF_LAST,
+					  ROCE_MASKED_ATOMIC_LEN),
+	[ROCE_MASKED_FETCH_ADD] = WIRE("masked fetch and add", RF_ATOMIC | RF_FIRST | RF_LAST,
+				       ROCE_MASKED_ATOMIC_LEN),
+	[ROCE_SEND_LAST_INV] = WIRE("SEND last with invalidate",
+				    RF_SEND | RF_LAST | RF_INV | RF_PAYLOAD, ROCE_IMM_LEN),
+	[ROCE_SEND_ONLY_INV] =
+		WIRE("SEND only with invalidate",
+		     RF_SEND | RF_FIRST | RF_LAST | RF_INV | RF_PAYLOAD, ROCE_IMM_LEN),
+};
