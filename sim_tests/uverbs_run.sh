@@ -116,6 +116,29 @@ has "sysfs" '^RoCE v2$' "$tmp/out"
 [ -e /sys/class/infiniband/mlx5_0/board_id ] && grep -q GDAKIT /sys/class/infiniband/mlx5_0/board_id &&
 	fail "the device is seen outside"
 
+# Several devices: each with a node, a PCI function, addresses and GUIDs of its own.
+for n in 0 9 1x ''; do
+	rc_is 64 "--nics '$n'" "$gdakit" run "--nics=$n" true
+	has "--nics '$n'" "--nics is '$n', expected 1 to 8" "$tmp/err"
+done
+rc_is 0 "eight NICs" "$gdakit" run --nics 8 -- ibv_devinfo
+for what in hca_id node_guid; do
+	[ "$(grep "$what:" "$tmp/out" | sort -u | wc -l)" -eq 8 ] || fail "eight NICs: not eight different lines of $what"
+done
+rc_is 0 "the first is mlx5_0" "$gdakit" run --nics 8 -- sh -c 'ibv_devices | sed -n 3p'
+has "the first is mlx5_0" 'mlx5_0 ' "$tmp/out"
+rc_is 0 "mlx5_5" "$gdakit" run --nics 6 -- sh -c 'ibv_devinfo -v -d mlx5_5; cat /sys/class/infiniband/mlx5_5/ports/1/gids/0;
+	basename $(readlink -f /sys/class/infiniband/mlx5_5/device); printenv GDAKIT_HOST'
+base=$(tail -n 1 "$tmp/out" | cut -d. -f3)
+has "mlx5_5" "GID.*::ffff:127\.64\.$((base + 5))\.1" "$tmp/out"
+has "mlx5_5" "$(printf ':ffff:7f40:%02x01$' $((base + 5)))" "$tmp/out"
+has "mlx5_5" '^0000:c6:00\.0$' "$tmp/out"
+rc_is 125 "a block of eight is taken" "$gdakit" run --host 127.70.0 --nics 8 -- "$gdakit" run --host 127.70.7 -- true
+has "a block of eight is taken" '127\.70\.7\.254 port 4791.*running already' "$tmp/err"
+rc_is 0 "the next block is free" "$gdakit" run --host 127.70.0 --nics 8 -- "$gdakit" run --host 127.70.8 -- true
+rc_is 125 "no such blocks" "$gdakit" run --host 127.126.255 --nics 2 -- true
+has "no such blocks" '2 NICs take blocks beyond the last' "$tmp/err"
+
 # Without the preload nobody answers: the device must not open, rather than seem to work.
 for program in ibv_devinfo ibv_rc_pingpong; do
 	timeout 60 "$gdakit" run -- env -u LD_PRELOAD $program >"$tmp/out" 2>"$tmp/err" </dev/null

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * A simulated host's identity is its address block 127.a.b.0/24. It is taken by binding one UDP
- * socket in it, so no file or daemon remembers who is who: the kernel forgets the claim with the
- * last process that holds it.
+ * A simulated host's identity is its address block 127.a.b.0/24, or as many consecutive ones as it
+ * has NICs. One is taken by binding a UDP socket in it, so no file or daemon remembers who is who:
+ * the kernel forgets the claim with the last process that holds it.
  */
 #include <arpa/inet.h>
 #include <assert.h>
@@ -25,6 +25,7 @@ enum {
 	HIGH_FD = 200, /* out of the way of programs that count their descriptors */
 };
 
+/* The socket that holds block n, or -1 with errno. */
 static int try_block(unsigned int n, struct uv_identity *id)
 {
 	struct sockaddr_in addr = {.sin_family = AF_INET, .sin_port = htons(UV_ROCE_PORT)};
@@ -48,6 +49,30 @@ static int try_block(unsigned int n, struct uv_identity *id)
 		return fd;
 	close(fd);
 	return high;
+}
+
+/* Blocks n to n + nics - 1, or none. The number of those that were free; *id is the first one, or,
+ * after a failure, the one that was not. */
+static unsigned int try_blocks(unsigned int n, unsigned int nics, struct uv_identity *id)
+{
+	int fds[UV_MAX_NICS], err;
+	unsigned int i;
+
+	assert(nics <= UV_MAX_NICS);
+	for (i = 0; i < nics && n + i < BLOCKS; i++) {
+		fds[i] = try_block(n + i, id);
+		if (fds[i] < 0)
+			break;
+	}
+	if (i == nics) {
+		uv_identity_of_block(id, (uint8_t)(UV_BLOCK_A_FIRST + n / 256), (uint8_t)(n % 256));
+		return i;
+	}
+	err = n + i < BLOCKS ? errno : ERANGE;
+	for (unsigned int k = 0; k < i; k++)
+		close(fds[k]);
+	errno = err;
+	return i;
 }
 
 /* FNV-1a: the same name is the same host on every machine. */
@@ -94,28 +119,36 @@ const char *claim_expects(const char *name)
 	return text;
 }
 
-int claim_host(const char *name, struct uv_identity *id)
+static int refuse(const char *name, unsigned int nics, const struct uv_identity *id)
 {
-	int n, fd;
+	const char *why = errno == EADDRINUSE ? " (is it running already?)" : "";
+
+	if (errno == ERANGE)
+		complain("host %s: %u NICs take blocks beyond the last, 127.%u.255", name, nics,
+			 UV_BLOCK_A_LAST);
+	else
+		complain("host %s: 127.%u.%u.%u port %u: %s%s", name, id->a, id->b, UV_CLAIM_BYTE,
+			 UV_ROCE_PORT, strerror(errno), why);
+	return -1;
+}
+
+int claim_host(const char *name, unsigned int nics, struct uv_identity *id)
+{
+	unsigned int n, got;
 
 	if (name) {
-		n = block_of(name);
-		assert(n >= 0); /* claim_expects() has passed it */
-		fd = try_block((unsigned int)n, id);
-		if (fd < 0)
-			complain("host %s: 127.%u.%u.%u port %u: %s%s", name, id->a, id->b,
-				 UV_CLAIM_BYTE, UV_ROCE_PORT, strerror(errno),
-				 errno == EADDRINUSE ? " (is it running already?)" : "");
-		return fd;
+		assert(block_of(name) >= 0); /* claim_expects() has passed it */
+		got = try_blocks((unsigned int)block_of(name), nics, id);
+		return got == nics ? 0 : refuse(name, nics, id);
 	}
-	for (n = 1; n < NAMED_FIRST; n++) {
-		fd = try_block((unsigned int)n, id);
-		if (fd >= 0)
-			return fd;
+	for (n = 1; n + nics <= NAMED_FIRST; n += got + 1) {
+		got = try_blocks(n, nics, id);
+		if (got == nics)
+			return 0;
 		if (errno != EADDRINUSE)
 			break;
 	}
-	complain("no address block for this host: 127.%u.%u.%u port %u: %s", id->a, id->b,
-		 UV_CLAIM_BYTE, UV_ROCE_PORT, strerror(errno));
+	complain("no address blocks for this host's %u NICs: 127.%u.%u.%u port %u: %s", nics, id->a,
+		 id->b, UV_CLAIM_BYTE, UV_ROCE_PORT, strerror(errno));
 	return -1;
 }

@@ -88,7 +88,7 @@ static bool check_claim(char why[REASON_MAX])
 {
 	struct uv_identity id;
 
-	if (claim_host(NULL, &id) < 0)
+	if (claim_host(NULL, 1, &id))
 		return say_errno(why, "binding a loopback address");
 	snprintf(why, REASON_MAX, "the next host would be 127.%u.%u.0/24", id.a, id.b);
 	return true;

@@ -21,24 +21,26 @@ void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* ---- the simulated host (claim.c) ---- */
 
 /*
- * Takes an address block: `name` NULL: the first free one; a number; "127.a.b"; or a name, which
- * always means the same block. The descriptor keeps it, and is inherited. -1: said why.
+ * Takes `nics` (1 to UV_MAX_NICS) consecutive address blocks and says the first: `name` NULL: the
+ * first free ones; a number; "127.a.b"; or a name, which always means the same block. Descriptors
+ * keep them, and are inherited. 0; -1: said why.
  */
-int claim_host(const char *name, struct uv_identity *id);
+int claim_host(const char *name, unsigned int nics, struct uv_identity *id);
 /* NULL if claim_host() can take `name` (not NULL), else what is expected instead. */
 const char *claim_expects(const char *name);
 
 /* ---- what the program sees (sysfs_tree.c, ns.c) ---- */
 
 struct view {
-	struct uv_identity id;
+	struct uv_identity id; /* of the first NIC */
+	unsigned int nics;
 	bool ethernet;
 };
 
 /* Writes the files below `root`: class/..., bus/..., devices/... 0 or -1, said. */
 int sysfs_tree_write(const char *root, const struct view *view);
 /*
- * Gives the calling process its own view of /sys and /dev, with the device in it, and refuses RDMA
+ * Gives the calling process its own view of /sys and /dev, with the devices in it, and refuses RDMA
  * netlink. `scratch` is an empty directory. 0 or -1, said.
  */
 int view_enter(const char *scratch, const struct view *view);
@@ -52,6 +54,7 @@ int view_overlay(const char *lower, const char *target);
 struct run_options {
 	bool verbose;
 	bool ethernet;
+	unsigned int nics;
 	const char *host; /* NULL: any */
 	const char *wire; /* "udp" or "local" */
 	char **argv;	  /* program and its arguments, NULL terminated */

@@ -31,7 +31,10 @@ static const struct argp_option run_argp_options[] = {
 	 .key = KEY_LINK_LAYER,
 	 .arg = "LAYER",
 	 .doc = "What the port says it is: ethernet (default) or infiniband"},
-	{.name = "nics", .key = KEY_NICS, .arg = "N", .doc = "Devices of the host; 1 for now"},
+	{.name = "nics",
+	 .key = KEY_NICS,
+	 .arg = "N",
+	 .doc = "Devices of the host, mlx5_0 and on: 1 (default) to 8"},
 	{.name = "host",
 	 .key = KEY_HOST,
 	 .arg = "NAME",
@@ -58,8 +61,9 @@ static error_t run_parse(int key, char *arg, struct argp_state *state)
 		o->ethernet = !strcmp(arg, "ethernet");
 		return 0;
 	case KEY_NICS:
-		if (strcmp(arg, "1") != 0)
-			argp_error(state, "--nics is '%s', expected 1", arg);
+		if (strlen(arg) != 1 || *arg < '1' || *arg > '0' + UV_MAX_NICS)
+			argp_error(state, "--nics is '%s', expected 1 to %u", arg, UV_MAX_NICS);
+		o->nics = (unsigned int)(*arg - '0');
 		return 0;
 	case KEY_HOST:
 		if (claim_expects(arg))
@@ -87,7 +91,7 @@ static const struct argp run_argp = {
 	.options = run_argp_options,
 	.parser = run_parse,
 	.args_doc = "[--] PROGRAM [ARGUMENT...]",
-	.doc = "Runs PROGRAM on a simulated host that has a ConnectX-7 (mlx5_0).\v"
+	.doc = "Runs PROGRAM on a simulated host that has a ConnectX-7 (mlx5_0), or several.\v"
 	       "The exit code is PROGRAM's, 128 + N if signal N ended it, 125 if gdakit could not "
 	       "start it, "
 	       "126 or 127 if PROGRAM could not be executed or found.\n\n"
@@ -98,7 +102,7 @@ static const struct argp run_argp = {
 
 static int main_run(int argc, char **argv)
 {
-	struct run_options o = {.ethernet = true, .wire = "udp"};
+	struct run_options o = {.ethernet = true, .nics = 1, .wire = "udp"};
 
 	/* In order: what follows PROGRAM is its own. */
 	argp_parse(&run_argp, argc, argv, ARGP_IN_ORDER, NULL, &o);

@@ -168,13 +168,16 @@ static int make_file(const char *path)
 	return 0;
 }
 
-static int add_device(const char *dev)
+static int add_devices(const char *dev, unsigned int nics)
 {
-	char path[PATH_MAX];
+	char path[PATH_MAX], name[32];
 
-	if (join(path, dev, "uverbs0") || make_file(path) ||
-	    mount(UV_NODE_PATH, path, NULL, MS_BIND, NULL))
-		return failed(path);
+	for (unsigned int i = 0; i < nics; i++) {
+		snprintf(name, sizeof(name), UV_NODE_NAME "%u", i);
+		if (join(path, dev, name) || make_file(path) ||
+		    mount(UV_NODE_PATH, path, NULL, MS_BIND, NULL))
+			return failed(path);
+	}
 	return 0;
 }
 
@@ -202,7 +205,7 @@ static void copy_entry(const char *name, const char *to)
 
 /* /dev has no directory for RDMA and is shared with everyone: show a /dev that has one, with all
  * entries of the old. */
-static int rebuild_dev(const char *scratch)
+static int rebuild_dev(const char *scratch, unsigned int nics)
 {
 	char root[PATH_MAX], to[PATH_MAX];
 	struct dirent *e;
@@ -223,22 +226,22 @@ static int rebuild_dev(const char *scratch)
 	closedir(d);
 	if (join(to, root, "infiniband") || mkdir(to, 0755))
 		return failed(to);
-	if (add_device(to))
+	if (add_devices(to, nics))
 		return -1;
 	if (mount(root, "/dev", NULL, MS_MOVE, NULL))
 		return failed("/dev");
 	return 0;
 }
 
-static int show_dev(const char *scratch)
+static int show_dev(const char *scratch, unsigned int nics)
 {
 	struct stat st;
 
-	if (stat("/dev/infiniband", &st))
-		return rebuild_dev(scratch);
-	if (mount("gdakit", "/dev/infiniband", "tmpfs", MS_NOSUID, "mode=0755"))
-		return failed("/dev/infiniband");
-	return add_device("/dev/infiniband");
+	if (stat(UV_NODE_DIR, &st))
+		return rebuild_dev(scratch, nics);
+	if (mount("gdakit", UV_NODE_DIR, "tmpfs", MS_NOSUID, "mode=0755"))
+		return failed(UV_NODE_DIR);
+	return add_devices(UV_NODE_DIR, nics);
 }
 
 int view_enter(const char *scratch, const struct view *view)
@@ -251,7 +254,7 @@ int view_enter(const char *scratch, const struct view *view)
 	if (mount("gdakit", scratch, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755"))
 		return failed(scratch);
 	if (join(tree, scratch, "sys") || sysfs_tree_write(tree, view) || show_sys(tree) ||
-	    show_dev(scratch))
+	    show_dev(scratch, view->nics))
 		return -1;
 	/* The mounts above hold what they need of it. */
 	if (umount2(scratch, MNT_DETACH))

@@ -88,10 +88,11 @@ static int set_preload(const char *library)
 static int set_environment(const struct run_options *o, const struct uv_identity *id,
 			   const char *library)
 {
-	char host[32];
+	char host[32], nics[16];
 
 	snprintf(host, sizeof(host), "127.%u.%u", id->a, id->b);
-	return set_env(UV_ENV_HOST, host) |
+	snprintf(nics, sizeof(nics), "%u", o->nics);
+	return set_env(UV_ENV_HOST, host) | set_env(UV_ENV_NICS, nics) |
 	       set_env(UV_ENV_LINK_LAYER, o->ethernet ? "ethernet" : "infiniband") |
 	       set_env(UV_ENV_VERBOSE, o->verbose ? "1" : "0") | set_env(UV_ENV_WIRE, o->wire) |
 	       set_preload(library);
@@ -100,7 +101,7 @@ static int set_environment(const struct run_options *o, const struct uv_identity
 static _Noreturn void child(const struct run_options *o, const struct uv_identity *id,
 			    const char *library, const char *scratch, const sigset_t *mask)
 {
-	const struct view view = {.id = *id, .ethernet = o->ethernet};
+	const struct view view = {.id = *id, .nics = o->nics, .ethernet = o->ethernet};
 	int err;
 
 	if (view_enter(scratch, &view) || set_environment(o, id, library))
@@ -168,7 +169,8 @@ int run_program(const struct run_options *o)
 	pid_t pid;
 	int code;
 
-	if (!find_preload(library, false) || claim_host(o->host, &id) < 0 || make_scratch(scratch))
+	if (!find_preload(library, false) || claim_host(o->host, o->nics, &id) ||
+	    make_scratch(scratch))
 		return EXIT_REFUSED;
 	sigemptyset(&signals);
 	for (size_t i = 0; i < sizeof(forwarded) / sizeof(forwarded[0]); i++)

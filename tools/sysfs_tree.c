@@ -14,73 +14,81 @@
 
 #include "tools/gdakit.h"
 
-#define BRIDGE "0000:c0:00.0"
-#define PCI    "devices/pci0000:c0/" BRIDGE "/" UV_PCI_BDF
-#define IB     PCI "/infiniband/" UV_DEV_NAME
-#define PORT   IB "/ports/1"
-#define UVERBS PCI "/infiniband_verbs/uverbs0"
-
 #define TEXT_(x) #x
 #define TEXT(x)	 TEXT_(x)
 
+/* Directories of a device, below the root of the tree. */
+enum dir { DIR_BRIDGE, DIR_PCI, DIR_IB, DIR_PORT, DIR_UVERBS, DIRS };
+
+/* One NIC: its names, and where it is. Each has a root port and a bus of its own. */
+struct device {
+	struct uv_identity id;
+	unsigned int index;
+	bool ethernet;
+	char name[24], uverbs[24], bdf[24];
+	char dir[DIRS][160];
+};
+
+static void name_device(struct device *d, const struct view *v, unsigned int index)
+{
+	char bridge[24];
+
+	*d = (struct device){.id = v->id, .index = index, .ethernet = v->ethernet};
+	uv_identity_of_nic(&d->id, index); /* the launcher has claimed that block */
+	snprintf(bridge, sizeof(bridge), "0000:c0:%02x.0", index);
+	snprintf(d->name, sizeof(d->name), UV_DEV_NAME "%u", index);
+	snprintf(d->uverbs, sizeof(d->uverbs), UV_NODE_NAME "%u", index);
+	snprintf(d->bdf, sizeof(d->bdf), "0000:%02x:00.0", UV_PCI_BUS + index);
+	snprintf(d->dir[DIR_BRIDGE], sizeof(d->dir[0]), "devices/pci0000:c0/%s", bridge);
+	snprintf(d->dir[DIR_PCI], sizeof(d->dir[0]), "devices/pci0000:c0/%s/%s", bridge, d->bdf);
+	snprintf(d->dir[DIR_IB], sizeof(d->dir[0]), "devices/pci0000:c0/%s/%s/infiniband/%s",
+		 bridge, d->bdf, d->name);
+	snprintf(d->dir[DIR_PORT], sizeof(d->dir[0]),
+		 "devices/pci0000:c0/%s/%s/infiniband/%s/ports/1", bridge, d->bdf, d->name);
+	snprintf(d->dir[DIR_UVERBS], sizeof(d->dir[0]),
+		 "devices/pci0000:c0/%s/%s/infiniband_verbs/%s", bridge, d->bdf, d->uverbs);
+}
+
 struct text {
+	enum dir dir;
 	const char *path, *content;
 };
 
-/* The same for every host and link layer. */
+/* The same for every host, device and link layer. */
 static const struct text constants[] = {
-	{"class/infiniband_verbs/abi_version", "6\n"},
-	{UVERBS "/ibdev", UV_DEV_NAME "\n"},
-	{UVERBS "/dev", TEXT(UV_NODE_MAJOR) ":" TEXT(UV_NODE_MINOR) "\n"},
-	{UVERBS "/abi_version", "1\n"},
-	{UVERBS "/uevent", "MAJOR=" TEXT(UV_NODE_MAJOR) "\nMINOR=" TEXT(
-				   UV_NODE_MINOR) "\nDEVNAME=infiniband/uverbs0\n"},
-	{IB "/node_type", "1: CA\n"},
-	{IB "/fw_ver", UV_FW_VER "\n"},
-	{IB "/hca_type", "MT4129\n"},
-	{IB "/hw_rev", "0\n"},
-	{IB "/board_id", UV_BOARD_ID "\n"},
-	{IB "/node_desc", "gdakit " UV_DEV_NAME "\n"},
-	{IB "/uevent", "NAME=" UV_DEV_NAME "\n"},
-	{PORT "/state", "4: ACTIVE\n"},
-	{PORT "/phys_state", "5: LinkUp\n"},
-	{PORT "/rate", "400 Gb/sec (4X NDR)\n"},
-	{PORT "/lid_mask_count", "0\n"},
-	{PORT "/sm_sl", "0\n"},
-	{PORT "/cap_mask", "0x04010000\n"},
-	{PORT "/pkeys/0", "0xffff\n"},
-	{PCI "/vendor", "0x15b3\n"},
-	{PCI "/device", "0x1021\n"},
-	{PCI "/subsystem_vendor", "0x15b3\n"},
-	{PCI "/subsystem_device", "0x0023\n"},
-	{PCI "/class", "0x020000\n"},
-	{PCI "/revision", "0x00\n"},
-	{PCI "/irq", "0\n"},
-	{PCI "/enable", "1\n"},
-	{PCI "/modalias", "pci:v000015B3d00001021sv000015B3sd00000023bc02sc00i00\n"},
-	{PCI "/numa_node", "-1\n"},
-	{PCI "/max_link_speed", "32.0 GT/s PCIe\n"},
-	{PCI "/max_link_width", "16\n"},
-	{PCI "/current_link_speed", "32.0 GT/s PCIe\n"},
-	{PCI "/current_link_width", "16\n"},
-	{PCI "/uevent",
-	 "DRIVER=mlx5_core\nPCI_CLASS=20000\nPCI_ID=15B3:1021\nPCI_SUBSYS_ID=15B3:0023\nPCI_SLOT_"
-	 "NAME=" UV_PCI_BDF "\nMODALIAS=pci:v000015B3d00001021sv000015B3sd00000023bc02sc00i00\n"},
-	{"devices/pci0000:c0/" BRIDGE "/vendor", "0x8086\n"},
-	{"devices/pci0000:c0/" BRIDGE "/device", "0x352a\n"},
-	{"devices/pci0000:c0/" BRIDGE "/class", "0x060400\n"},
-	{"devices/pci0000:c0/" BRIDGE "/max_link_speed", "32.0 GT/s PCIe\n"},
-	{"devices/pci0000:c0/" BRIDGE "/max_link_width", "16\n"},
-};
-
-static const struct text links[] = {
-	{"class/infiniband/" UV_DEV_NAME, "../../" IB},
-	{"class/infiniband_verbs/uverbs0", "../../" UVERBS},
-	{"bus/pci/devices/" UV_PCI_BDF, "../../../" PCI},
-	{IB "/device", "../../../" UV_PCI_BDF},
-	{UVERBS "/device", "../../../" UV_PCI_BDF},
-	{PCI "/subsystem", "../../../../bus/pci"},
-	{PCI "/driver", "../../../../bus/pci/drivers/mlx5_core"},
+	{DIR_UVERBS, "dev", TEXT(UV_NODE_MAJOR) ":" TEXT(UV_NODE_MINOR) "\n"},
+	{DIR_UVERBS, "abi_version", "1\n"},
+	{DIR_IB, "node_type", "1: CA\n"},
+	{DIR_IB, "fw_ver", UV_FW_VER "\n"},
+	{DIR_IB, "hca_type", "MT4129\n"},
+	{DIR_IB, "hw_rev", "0\n"},
+	{DIR_IB, "board_id", UV_BOARD_ID "\n"},
+	{DIR_PORT, "state", "4: ACTIVE\n"},
+	{DIR_PORT, "phys_state", "5: LinkUp\n"},
+	{DIR_PORT, "rate", "400 Gb/sec (4X NDR)\n"},
+	{DIR_PORT, "lid_mask_count", "0\n"},
+	{DIR_PORT, "sm_sl", "0\n"},
+	{DIR_PORT, "cap_mask", "0x04010000\n"},
+	{DIR_PORT, "pkeys/0", "0xffff\n"},
+	{DIR_PCI, "vendor", "0x15b3\n"},
+	{DIR_PCI, "device", "0x1021\n"},
+	{DIR_PCI, "subsystem_vendor", "0x15b3\n"},
+	{DIR_PCI, "subsystem_device", "0x0023\n"},
+	{DIR_PCI, "class", "0x020000\n"},
+	{DIR_PCI, "revision", "0x00\n"},
+	{DIR_PCI, "irq", "0\n"},
+	{DIR_PCI, "enable", "1\n"},
+	{DIR_PCI, "modalias", "pci:v000015B3d00001021sv000015B3sd00000023bc02sc00i00\n"},
+	{DIR_PCI, "numa_node", "-1\n"},
+	{DIR_PCI, "max_link_speed", "32.0 GT/s PCIe\n"},
+	{DIR_PCI, "max_link_width", "16\n"},
+	{DIR_PCI, "current_link_speed", "32.0 GT/s PCIe\n"},
+	{DIR_PCI, "current_link_width", "16\n"},
+	{DIR_BRIDGE, "vendor", "0x8086\n"},
+	{DIR_BRIDGE, "device", "0x352a\n"},
+	{DIR_BRIDGE, "class", "0x060400\n"},
+	{DIR_BRIDGE, "max_link_speed", "32.0 GT/s PCIe\n"},
+	{DIR_BRIDGE, "max_link_width", "16\n"},
 };
 
 /* All zero: a NIC lives in a process, so no file can know what it has counted. */
@@ -151,11 +159,13 @@ static int write_bytes(const char *root, const char *path, const void *data, siz
 	return ret;
 }
 
-static int write_text(const char *root, const char *path, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-static int write_text(const char *root, const char *path, const char *fmt, ...)
+/* A file of a device. */
+static int write_file(const char *root, const struct device *d, enum dir dir, const char *name,
+		      const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+static int write_file(const char *root, const struct device *d, enum dir dir, const char *name,
+		      const char *fmt, ...)
 {
-	char text[1024];
+	char path[256], text[1024];
 	va_list ap;
 	int len;
 
@@ -164,60 +174,75 @@ static int write_text(const char *root, const char *path, const char *fmt, ...)
 	va_end(ap);
 	if (len < 0 || (size_t)len >= sizeof(text))
 		return -1;
+	snprintf(path, sizeof(path), "%s/%s", d->dir[dir], name);
 	return write_bytes(root, path, text, (size_t)len);
 }
 
-static int write_guid(const char *root, const char *path, uint64_t guid)
+static int write_guid(const char *root, const struct device *d, const char *name)
 {
-	return write_text(root, path, "%04x:%04x:%04x:%04x\n", (unsigned int)(guid >> 48),
-			  (unsigned int)(guid >> 32 & 0xffff), (unsigned int)(guid >> 16 & 0xffff),
-			  (unsigned int)(guid & 0xffff));
+	uint64_t guid = d->id.node_guid;
+
+	return write_file(root, d, DIR_IB, name, "%04x:%04x:%04x:%04x\n",
+			  (unsigned int)(guid >> 48), (unsigned int)(guid >> 32 & 0xffff),
+			  (unsigned int)(guid >> 16 & 0xffff), (unsigned int)(guid & 0xffff));
 }
 
-static int write_port(const char *root, const struct view *v)
+static int write_port(const char *root, const struct device *d)
 {
-	const uint8_t *g = v->id.gid;
+	const uint8_t *g = d->id.gid;
 	char gid[64] = "";
 	int ret = 0;
 
 	for (int i = 0; i < 16; i += 2)
 		snprintf(gid + strlen(gid), sizeof(gid) - strlen(gid), "%s%02x%02x", i ? ":" : "",
 			 g[i], g[i + 1]);
-	ret |= write_text(root, PORT "/gids/0", "%s\n", gid);
-	ret |= write_text(root, PORT "/gid_attrs/types/0", "%s\n",
-			  v->ethernet ? "RoCE v2" : "IB/RoCE v1");
-	if (v->ethernet)
-		ret |= write_text(root, PORT "/gid_attrs/ndevs/0", "lo\n");
-	ret |= write_text(root, PORT "/link_layer", "%s\n",
-			  v->ethernet ? "Ethernet" : "InfiniBand");
-	ret |= write_text(root, PORT "/lid", "0x%x\n", v->ethernet ? 0 : v->id.lid);
-	ret |= write_text(root, PORT "/sm_lid", "0x%x\n", v->ethernet ? 0 : 1);
+	ret |= write_file(root, d, DIR_PORT, "gids/0", "%s\n", gid);
+	ret |= write_file(root, d, DIR_PORT, "gid_attrs/types/0", "%s\n",
+			  d->ethernet ? "RoCE v2" : "IB/RoCE v1");
+	if (d->ethernet)
+		ret |= write_file(root, d, DIR_PORT, "gid_attrs/ndevs/0", "lo\n");
+	ret |= write_file(root, d, DIR_PORT, "link_layer", "%s\n",
+			  d->ethernet ? "Ethernet" : "InfiniBand");
+	ret |= write_file(root, d, DIR_PORT, "lid", "0x%x\n", d->ethernet ? 0 : d->id.lid);
+	ret |= write_file(root, d, DIR_PORT, "sm_lid", "0x%x\n", d->ethernet ? 0 : 1);
+	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)
+		ret |= write_file(root, d, DIR_PORT, counters[i], "0\n");
 	return ret;
 }
 
 /* PCI: configuration header (PCI Local Bus 3.0, 6.1) and the list of BARs that the kernel prints.
  */
-static int write_pci(const char *root)
+static int write_pci(const char *root, const struct device *d)
 {
 	static const uint8_t header[] = {
 		0xb3, 0x15, 0x21, 0x10, 0x06, 0x00, 0x10, 0x00, 0x00, 0x00,
-		0x00, 0x02, 0x08, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x00, 0xc4,
+		0x00, 0x02, 0x08, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x00,
 	};
-	uint8_t config[256] = {0};
-	char resource[1024] = "0x00000000c4000000 0x00000000c5ffffff 0x000000000014220c\n";
 	const uint8_t subsystem[] = {0xb3, 0x15, 0x23, 0x00};
+	const uint32_t bar = 0xc4000000 + d->index * 0x2000000;
+	char resource[1024], path[256];
+	uint8_t config[256] = {0};
 	int ret;
 
 	memcpy(config, header, sizeof(header));
+	config[0x13] = (uint8_t)(bar >> 24);
 	memcpy(config + 0x2c, subsystem, sizeof(subsystem));
+	snprintf(resource, sizeof(resource), "0x%016x 0x%016x 0x000000000014220c\n", bar,
+		 bar + 0x1ffffff);
 	for (int i = 1; i < 13; i++)
 		strcat(resource, "0x0000000000000000 0x0000000000000000 0x0000000000000000\n");
-	ret = write_bytes(root, PCI "/config", config, sizeof(config));
-	return ret | write_bytes(root, PCI "/resource", resource, strlen(resource));
+	snprintf(path, sizeof(path), "%s/config", d->dir[DIR_PCI]);
+	ret = write_bytes(root, path, config, sizeof(config));
+	ret |= write_file(root, d, DIR_PCI, "resource", "%s", resource);
+	return ret | write_file(root, d, DIR_PCI, "uevent",
+				"DRIVER=mlx5_core\nPCI_CLASS=20000\nPCI_ID=15B3:1021\n"
+				"PCI_SUBSYS_ID=15B3:0023\nPCI_SLOT_NAME=%s\n"
+				"MODALIAS=pci:v000015B3d00001021sv000015B3sd00000023bc02sc00i00\n",
+				d->bdf);
 }
 
 /* All CPUs that this machine has are near. */
-static int write_cpus(const char *root)
+static int write_cpus(const char *root, const struct device *d)
 {
 	char line[256] = "0\n", mask[256] = "";
 	long last = sysconf(_SC_NPROCESSORS_CONF) - 1;
@@ -231,35 +256,82 @@ static int write_cpus(const char *root)
 			snprintf(mask + strlen(mask), sizeof(mask) - strlen(mask), "%s%08x",
 				 *mask ? "," : "", bits == 32 ? UINT32_MAX : (1u << bits) - 1);
 	}
-	return write_text(root, PCI "/local_cpulist", "%s", line) |
-	       write_text(root, PCI "/local_cpus", "%s\n", mask);
+	return write_file(root, d, DIR_PCI, "local_cpulist", "%s", line) |
+	       write_file(root, d, DIR_PCI, "local_cpus", "%s\n", mask);
+}
+
+static int make_link(const char *root, const char *path, const char *up, const char *to)
+{
+	char full[PATH_MAX], target[PATH_MAX];
+
+	if (join(full, root, path))
+		return -1;
+	snprintf(target, sizeof(target), "%s%s", up, to);
+	if (!symlink(target, full))
+		return 0;
+	complain("%s: %s", full, strerror(errno));
+	return -1;
+}
+
+/* The names by which class and bus directories know the device, and what it points back to. */
+static int link_device(const char *root, const struct device *d)
+{
+	const struct {
+		const char *dir, *name, *up, *to;
+	} links[] = {
+		{"class/infiniband", d->name, "../../", d->dir[DIR_IB]},
+		{"class/infiniband_verbs", d->uverbs, "../../", d->dir[DIR_UVERBS]},
+		{"bus/pci/devices", d->bdf, "../../../", d->dir[DIR_PCI]},
+		{d->dir[DIR_IB], "device", "../../../", d->bdf},
+		{d->dir[DIR_UVERBS], "device", "../../../", d->bdf},
+		{d->dir[DIR_PCI], "subsystem", "../../../../", "bus/pci"},
+		{d->dir[DIR_PCI], "driver", "../../../../", "bus/pci/drivers/mlx5_core"},
+	};
+	char path[256];
+	int ret = 0;
+
+	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
+		snprintf(path, sizeof(path), "%s/%s", links[i].dir, links[i].name);
+		ret |= make_link(root, path, links[i].up, links[i].to);
+	}
+	return ret;
+}
+
+static int write_device(const char *root, const struct device *d)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < sizeof(constants) / sizeof(constants[0]); i++)
+		ret |= write_file(root, d, constants[i].dir, constants[i].path, "%s",
+				  constants[i].content);
+	ret |= write_file(root, d, DIR_UVERBS, "ibdev", "%s\n", d->name);
+	ret |= write_file(root, d, DIR_UVERBS, "uevent",
+			  "MAJOR=" TEXT(UV_NODE_MAJOR) "\nMINOR=" TEXT(
+				  UV_NODE_MINOR) "\nDEVNAME=infiniband/%s\n",
+			  d->uverbs);
+	ret |= write_file(root, d, DIR_IB, "node_desc", "gdakit %s\n", d->name);
+	ret |= write_file(root, d, DIR_IB, "uevent", "NAME=%s\n", d->name);
+	ret |= write_guid(root, d, "node_guid");
+	ret |= write_guid(root, d, "sys_image_guid");
+	ret |= write_port(root, d);
+	ret |= write_pci(root, d);
+	ret |= write_cpus(root, d);
+	return ret | link_device(root, d);
 }
 
 int sysfs_tree_write(const char *root, const struct view *v)
 {
 	char path[PATH_MAX];
-	int ret = 0;
+	int ret = write_bytes(root, "class/infiniband_verbs/abi_version", "6\n", 2);
 
-	for (size_t i = 0; i < sizeof(constants) / sizeof(constants[0]); i++)
-		ret |= write_text(root, constants[i].path, "%s", constants[i].content);
-	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++) {
-		snprintf(path, sizeof(path), PORT "/%s", counters[i]);
-		ret |= write_text(root, path, "0\n");
+	/* The newest entry of a directory is listed first, and a program that is not told which takes
+	 * the first device: mlx5_0 comes last. */
+	for (unsigned int i = v->nics; i-- > 0;) {
+		struct device d;
+
+		name_device(&d, v, i);
+		ret |= write_device(root, &d);
 	}
-	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
-		if (join(path, root, links[i].path))
-			return -1;
-		if (symlink(links[i].content, path)) {
-			complain("%s: %s", path, strerror(errno));
-			ret = -1;
-		}
-	}
-	if (join(path, root, "bus/pci/drivers/mlx5_core/.") || ret)
-		return -1;
-	ret |= write_guid(root, IB "/node_guid", v->id.node_guid);
-	ret |= write_guid(root, IB "/sys_image_guid", v->id.node_guid);
-	ret |= write_port(root, v);
-	ret |= write_pci(root);
-	ret |= write_cpus(root);
+	ret |= join(path, root, "bus/pci/drivers/mlx5_core/.");
 	return ret ? -1 : 0;
 }

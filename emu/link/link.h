@@ -36,6 +36,8 @@ struct link_identity {
 
 struct link_port {
 	struct link *link;
+	const char *host; /* UDP: "127.A.B", the port's own block; NULL: the link's. Read in attach
+			     only */
 	struct link_identity id;
 	link_rx_fn rx;
 	link_diag_fn diag;
@@ -104,7 +106,8 @@ struct link_udp_config {
 
 /*
  * A port is a socket bound to 127.A.B.(1 + slot), its GID ::ffff:127.A.B.1, its LID A << 8 | B; the
- * slot is the first address that bind() grants. docs/wire.md has the format. NULL with *why.
+ * slot is the first address of its block that bind() grants. docs/wire.md has the format. NULL with
+ * *why.
  */
 struct link *link_udp_create(const struct link_udp_config *config, const char **why);
 /* In a forked child: closes the sockets, touches nothing else. */

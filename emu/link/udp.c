@@ -51,13 +51,14 @@ struct udp_rx {
 };
 
 struct udp_port {
+	struct link_host host; /* its block */
 	struct udp_tx tx;
 	struct udp_rx rx;
 };
 
 struct udp_link {
 	struct link link;
-	struct link_host host;
+	struct link_host host; /* of ports that name none */
 	uint16_t udp_port;
 	bool through_socket;
 };
@@ -65,6 +66,11 @@ struct udp_link {
 static struct udp_link *to_udp(struct link *link)
 {
 	return (struct udp_link *)link;
+}
+
+static struct link_host host_of(const struct link_port *port)
+{
+	return ((const struct udp_port *)port->priv)->host;
 }
 
 static struct sockaddr_in address(const struct udp_link *ul, struct link_host host, uint8_t slot)
@@ -84,6 +90,8 @@ static void set_mapped(uint8_t gid[16], struct in_addr addr)
 }
 
 /* ---- ports ---- */
+
+static const char bad_host[] = "the host block is not 127.A.B with A in 1..191 and B in 0..255";
 
 static void set_buffer(int fd, int force, int plain)
 {
@@ -119,10 +127,11 @@ static int open_socket(const char **why)
 }
 
 /* The first slot whose address is free; the bind is the claim, and ends with the process. */
-static int claim_slot(const struct udp_link *ul, int fd, uint8_t *slot, const char **why)
+static int claim_slot(const struct udp_link *ul, struct link_host host, int fd, uint8_t *slot,
+		      const char **why)
 {
 	for (unsigned int s = 0; s < LINK_SLOTS; s++) {
-		struct sockaddr_in sin = address(ul, ul->host, (uint8_t)s);
+		struct sockaddr_in sin = address(ul, host, (uint8_t)s);
 
 		if (!bind(fd, (struct sockaddr *)&sin, sizeof(sin))) {
 			*slot = (uint8_t)s;
@@ -161,20 +170,26 @@ static int udp_attach(struct link *link, struct link_port *port, const char **wh
 		*why = "no memory for a port";
 		return -ENOMEM;
 	}
+	up->host = ul->host;
+	if (port->host && !link_host_parse(port->host, &up->host)) {
+		*why = bad_host;
+		free(up);
+		return -EINVAL;
+	}
 	fd = open_socket(why);
 	if (fd < 0) {
 		free(up);
 		return fd;
 	}
-	err = claim_slot(ul, fd, &port->id.slot, why);
+	err = claim_slot(ul, up->host, fd, &port->id.slot, why);
 	if (err) {
 		close(fd);
 		free(up);
 		return err;
 	}
 	init_batches(up);
-	link_host_gid(ul->host, port->id.gid);
-	port->id.lid = link_host_lid(ul->host);
+	link_host_gid(up->host, port->id.gid);
+	port->id.lid = link_host_lid(up->host);
 	port->fd = fd;
 	port->priv = up;
 	port->link = link;
@@ -201,10 +216,10 @@ static void udp_detach(struct link *link, struct link_port *port)
 
 /* ---- sending ---- */
 
-static struct link_port *own_port(const struct link *link, uint8_t slot)
+static struct link_port *own_port(const struct link *link, struct link_host host, uint8_t slot)
 {
 	for (struct link_port *p = link->ports; p; p = p->next) {
-		if (p->id.slot == slot)
+		if (p->id.slot == slot && host_of(p).a == host.a && host_of(p).b == host.b)
 			return p;
 	}
 	return NULL;
@@ -274,7 +289,7 @@ static int enqueue(struct udp_link *ul, struct link_port *port, const struct nm_
 	struct udp_tx *tx = &((struct udp_port *)port->priv)->tx;
 	struct nm_roce_ip ip = {.df = true, .sport = ul->udp_port, .dport = ul->udp_port};
 	struct encode_args args = {.pkt = pkt, .ip = &ip};
-	struct sockaddr_in src = address(ul, ul->host, port->id.slot);
+	struct sockaddr_in src = address(ul, host_of(port), port->id.slot);
 	uint32_t i = tx->count;
 
 	assert(i < UDP_BATCH);
@@ -308,14 +323,14 @@ static int udp_send(struct link *link, struct link_port *port, struct nm_packet 
 		link->counters.dropped++;
 		return 0;
 	}
-	if (!ul->through_socket && dst.a == ul->host.a && dst.b == ul->host.b)
-		own = own_port(link, slot);
+	if (!ul->through_socket)
+		own = own_port(link, dst, slot);
 	if (!own && tx->count == UDP_BATCH && !flush_port(link, port))
 		return -EAGAIN;
 	link->counters.sent++;
 	if (!own)
 		return enqueue(ul, port, pkt, dst, slot);
-	link_complete_route(&pkt->route, ul->host, dst);
+	link_complete_route(&pkt->route, host_of(port), dst);
 	link->counters.received++;
 	own->rx(own->ctx, pkt);
 	return 0;
@@ -365,7 +380,7 @@ static void take(struct udp_link *ul, struct link_port *port, unsigned int i)
 {
 	struct udp_rx *rx = &((struct udp_port *)port->priv)->rx;
 	struct msghdr *msg = &rx->msgs[i].msg_hdr;
-	struct sockaddr_in own = address(ul, ul->host, port->id.slot);
+	struct sockaddr_in own = address(ul, host_of(port), port->id.slot);
 	struct nm_roce_ip ip = {.df = true, .dport = ul->udp_port};
 	struct nm_packet pkt;
 	struct link_host src;
@@ -390,7 +405,7 @@ static void take(struct udp_link *ul, struct link_port *port, unsigned int i)
 		refuse(&ul->link, port, why);
 		return;
 	}
-	link_complete_route(&pkt.route, src, ul->host);
+	link_complete_route(&pkt.route, src, host_of(port));
 	ul->link.counters.received++;
 	port->rx(port->ctx, &pkt);
 }
@@ -452,7 +467,7 @@ struct link *link_udp_create(const struct link_udp_config *config, const char **
 		return NULL;
 	}
 	if (!link_host_parse(config->host, &ul->host)) {
-		*why = "the host block is not 127.A.B with A in 1..191 and B in 0..255";
+		*why = bad_host;
 		free(ul);
 		errno = EINVAL;
 		return NULL;

@@ -134,6 +134,18 @@ int uv_destroy_handle(struct uv_req *req)
 
 /* ---- finding a context ---- */
 
+static void lock_ctx(struct uv_ctx *ctx)
+{
+	pthread_mutex_lock(&ctx->lock);
+	uv_nic_enter(ctx->nic);
+}
+
+static void unlock_ctx(struct uv_ctx *ctx)
+{
+	uv_nic_leave();
+	pthread_mutex_unlock(&ctx->lock);
+}
+
 struct uv_ctx *uv_ctx_of_fd(int fd)
 {
 	struct uv_ctx *ctx;
@@ -149,7 +161,7 @@ struct uv_ctx *uv_ctx_of_fd(int fd)
 		ctx->refs++;
 	pthread_mutex_unlock(&face_lock);
 	if (ctx)
-		pthread_mutex_lock(&ctx->lock);
+		lock_ctx(ctx);
 	return ctx;
 }
 
@@ -169,17 +181,37 @@ static void put(struct uv_ctx *ctx)
 
 void uv_ctx_unlock(struct uv_ctx *ctx)
 {
-	pthread_mutex_unlock(&ctx->lock);
+	unlock_ctx(ctx);
 	put(ctx);
 }
 
-/* The launcher shows the full device under the name of uverbs0: nobody sends it RDMA ioctls. */
+/* The launcher shows the full device under the names of uverbsN: nobody sends it RDMA ioctls. */
 bool uv_fd_is_device(int fd)
 {
 	struct stat st;
 
 	return !fstat(fd, &st) && S_ISCHR(st.st_mode) && major(st.st_rdev) == UV_NODE_MAJOR &&
 	       minor(st.st_rdev) == UV_NODE_MINOR;
+}
+
+/* All nodes are the same device: their names tell them apart. */
+unsigned int uv_device_of_fd(int fd)
+{
+	static const char prefix[] = UV_NODE_DIR "/" UV_NODE_NAME;
+	char link[64], path[128];
+	unsigned long index;
+	ssize_t len;
+	char *end;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	len = readlink(link, path, sizeof(path) - 1);
+	path[len > 0 ? len : 0] = '\0';
+	if (strncmp(path, prefix, sizeof(prefix) - 1) != 0)
+		return 0;
+	index = strtoul(path + sizeof(prefix) - 1, &end, 10);
+	return end != path + sizeof(prefix) - 1 && !*end && index < UV_MAX_NICS
+		       ? (unsigned int)index
+		       : 0;
 }
 
 /* ---- teardown ---- */
@@ -228,13 +260,13 @@ void uv_ctx_end(uint64_t dev, uint64_t ino)
 	pthread_mutex_lock(&end_lock);
 	ctx = unlist(dev, ino);
 	if (ctx) {
-		pthread_mutex_lock(&ctx->lock);
+		lock_ctx(ctx);
 		uv_events_hang_up(ctx);
 		destroy_objects(ctx);
 		uv_events_forget(ctx);
 		close_in_nic(ctx);
 		ctx->dead = true; /* for calls that are waiting for the lock */
-		pthread_mutex_unlock(&ctx->lock);
+		unlock_ctx(ctx);
 		put(ctx);
 	}
 	pthread_mutex_unlock(&end_lock);
@@ -445,8 +477,10 @@ int uv_get_context(struct uv_req *req)
 		return -ENOMEM;
 	pthread_mutex_init(&ctx->lock, NULL);
 	ctx->refs = 1;
+	ctx->nic = (uint8_t)uv_device_of_fd(req->fd);
 	pthread_once(&once, install_fork_handlers);
 	pthread_mutex_lock(&face_lock);
+	uv_nic_enter(ctx->nic);
 	ret = uv_nic_start();
 	if (!ret)
 		ret = open_in_nic(ctx);
@@ -464,6 +498,7 @@ int uv_get_context(struct uv_req *req)
 	} else if (ctx->uid) {
 		close_in_nic(ctx);
 	}
+	uv_nic_leave();
 	pthread_mutex_unlock(&face_lock);
 	full_request_ret = ret;
 	if (ret)

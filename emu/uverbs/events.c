@@ -58,6 +58,7 @@ struct subscription {
 	const struct uv_obj *obj;
 	uint16_t type;
 	uint64_t cookie;
+	uint8_t nic;   /* whose events */
 	int signal_fd; /* ours; -1: records go to the file */
 };
 
@@ -299,16 +300,18 @@ static void add_route(struct uv_event_route **table, struct uv_event_route *rout
 {
 	pthread_mutex_lock(&event_lock);
 	route->num = num;
+	route->nic = (uint8_t)uv_nic_index();
 	route->next = table[num % BUCKETS];
 	table[num % BUCKETS] = route;
 	pthread_mutex_unlock(&event_lock);
 }
 
-static struct uv_event_route *find_route(struct uv_event_route *const *table, uint32_t num)
+static struct uv_event_route *find_route(struct uv_event_route *const *table, unsigned int nic,
+					 uint32_t num)
 {
 	struct uv_event_route *r = table[num % BUCKETS];
 
-	while (r && r->num != num)
+	while (r && (r->num != num || r->nic != nic))
 		r = r->next;
 	return r;
 }
@@ -364,6 +367,7 @@ int uv_events_subscribe(struct uv_event_file *file, uint16_t type, const struct 
 	s->type = type;
 	s->obj = obj;
 	s->cookie = cookie;
+	s->nic = (uint8_t)uv_nic_index();
 	s->signal_fd = signal_fd < 0 ? -1 : fcntl(signal_fd, F_DUPFD_CLOEXEC, 0);
 	if (signal_fd >= 0 && s->signal_fd < 0) {
 		free(s);
@@ -394,9 +398,9 @@ static void put_async(struct uv_event_route *route, uint32_t ib_event)
 		route->async_sent++;
 }
 
-static void completion(uint32_t cqn)
+static void completion(unsigned int nic, uint32_t cqn)
 {
-	struct uv_event_route *route = find_route(cqs, cqn);
+	struct uv_event_route *route = find_route(cqs, nic, cqn);
 	struct ib_uverbs_comp_event_desc desc;
 
 	if (!route || !route->comp)
@@ -406,12 +410,12 @@ static void completion(uint32_t cqn)
 		route->comp_sent++;
 }
 
-static void asynchronous(uint8_t type, const uint8_t *eqe)
+static void asynchronous(unsigned int nic, uint8_t type, const uint8_t *eqe)
 {
 	struct uv_event_route *route;
 
 	if (type == PRM_EVENT_CQ_ERROR) {
-		route = find_route(cqs, PRM_GET(eqe, eqe, cq_err_cqn));
+		route = find_route(cqs, nic, PRM_GET(eqe, eqe, cq_err_cqn));
 		if (route)
 			put_async(route, IB_EVENT_CQ_ERR);
 		return;
@@ -419,19 +423,19 @@ static void asynchronous(uint8_t type, const uint8_t *eqe)
 	for (size_t i = 0; i < sizeof(qp_events) / sizeof(qp_events[0]); i++) {
 		if (qp_events[i].prm != type)
 			continue;
-		route = find_route(qps, PRM_GET(eqe, eqe, number));
+		route = find_route(qps, nic, PRM_GET(eqe, eqe, number));
 		if (route)
 			put_async(route, qp_events[i].ib);
 	}
 }
 
-static void devx(uint8_t type, uint32_t num, const uint8_t *eqe)
+static void devx(unsigned int nic, uint8_t type, uint32_t num, const uint8_t *eqe)
 {
 	const uint64_t one = 1;
 	uint8_t record[RECORD_MAX];
 
 	for (struct subscription *s = subscriptions; s; s = s->next) {
-		if (s->type != type || (s->obj && s->obj->num != num))
+		if (s->nic != nic || s->type != type || (s->obj && s->obj->num != num))
 			continue;
 		if (s->signal_fd >= 0) {
 			(void)!write(s->signal_fd, &one, sizeof(one));
@@ -461,16 +465,16 @@ int uv_events_put_answer(struct uv_event_file *file, uint64_t wr_id, const void 
 void uv_events_eqe(void *arg, uint32_t eqn, uint32_t intr, const uint8_t *eqe)
 {
 	uint8_t type = (uint8_t)PRM_GET(eqe, eqe, type);
+	unsigned int nic = (unsigned int)(uintptr_t)arg;
 
-	(void)arg;
 	(void)eqn;
 	(void)intr;
 	pthread_mutex_lock(&event_lock);
 	if (type == PRM_EVENT_COMP)
-		completion(PRM_GET(eqe, eqe, number));
+		completion(nic, PRM_GET(eqe, eqe, number));
 	else
-		asynchronous(type, eqe);
-	devx(type,
+		asynchronous(nic, type, eqe);
+	devx(nic, type,
 	     type == PRM_EVENT_CQ_ERROR ? PRM_GET(eqe, eqe, cq_err_cqn) : PRM_GET(eqe, eqe, number),
 	     eqe);
 	pthread_mutex_unlock(&event_lock);

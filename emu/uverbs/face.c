@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * The NIC of this process: brought up at the first GET_CONTEXT, as a driver would at probe time,
- * and left alone by the child of a fork. Everything that is the driver's own (uid 0) is here.
+ * The NICs of this process: each is brought up at the first GET_CONTEXT on its node, as a driver
+ * would at probe time, and left alone by the child of a fork. Everything that is the driver's own
+ * (uid 0) is here.
+ *
+ * They share one world: one thread looks at the doorbells of all of them, so eight idle NICs cost
+ * about what one does, and packets between them go by reference. What it costs is that their work
+ * shares one core, and that a command on one may wait for a slice of another.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -16,18 +21,45 @@
 
 enum { EQ_LOG_SIZE = 8, EQ_BYTES = PRM_EQE_SIZE << EQ_LOG_SIZE };
 
-static struct {
-	struct world *world;
-	struct world_nic *nic;
+struct uv_nic {
+	struct world_nic *nic; /* NULL: not in the world */
+	bool ready;
 	uint8_t *uar_base; /* UV_UAR_PAGES pages, each replaced by a context's page when it is given
 			      out */
 	struct uv_identity id;
-	bool ethernet;
 	uint32_t uar;
 	uint32_t eqn[UV_COMP_VECTORS + 1]; /* the last one takes asynchronous events */
 	uint8_t cap[UV_CAPS][PRM_cmd_hca_cap_SIZE];
 	bool cap_known[UV_CAPS];
-} nic;
+};
+
+static struct world *world;
+static struct uv_nic nics[UV_MAX_NICS];
+static bool ethernet;
+
+/* Which NIC this thread speaks for: that of the context whose lock it holds. */
+static _Thread_local struct uv_nic *current;
+
+static struct uv_nic *here(void)
+{
+	return current ? current : &nics[0];
+}
+
+void uv_nic_enter(unsigned int index)
+{
+	assert(index < UV_MAX_NICS);
+	current = &nics[index];
+}
+
+void uv_nic_leave(void)
+{
+	current = NULL;
+}
+
+unsigned int uv_nic_index(void)
+{
+	return (unsigned int)(here() - nics);
+}
 
 static const enum prm_cap_type cap_types[UV_CAPS] = {
 	[UV_CAP_GENERAL] = PRM_CAP_GENERAL,
@@ -104,7 +136,7 @@ uint8_t uv_command_raw(uint16_t uid, const void *in, size_t in_len, void *out, s
 {
 	const struct nm_cmd_ctx ctx = {.uid = uid, .space = space_host()};
 
-	return world_command(nic.nic, &ctx, in, in_len, out, out_len, why);
+	return world_command(here()->nic, &ctx, in, in_len, out, out_len, why);
 }
 
 /* Status byte -> errno, as drivers translate it (PRM, command interface, table of statuses). */
@@ -162,6 +194,7 @@ static int query_cap(enum uv_cap which)
 {
 	uint8_t in[PRM_cmd_in_SIZE] = {0};
 	uint8_t *out = calloc(1, PRM_query_hca_cap_out_SIZE);
+	struct uv_nic *n = here();
 	uint8_t status;
 
 	if (!out)
@@ -170,9 +203,9 @@ static int query_cap(enum uv_cap which)
 	PRM_SET(cmd_in, in, op_mod, (uint32_t)cap_types[which] << 1 | 1);
 	status = uv_command_raw(0, in, sizeof(in), out, PRM_query_hca_cap_out_SIZE, NULL);
 	if (status == PRM_STATUS_OK) {
-		memcpy(nic.cap[which], PRM_PTR(query_hca_cap_out, out, capability),
-		       sizeof(nic.cap[which]));
-		nic.cap_known[which] = true;
+		memcpy(n->cap[which], PRM_PTR(query_hca_cap_out, out, capability),
+		       sizeof(n->cap[which]));
+		n->cap_known[which] = true;
 	}
 	free(out);
 	return 0;
@@ -201,7 +234,7 @@ static int create_eq(uint32_t intr, uint64_t mask, uint32_t *eqn)
 	PRM_SET(eqc, eqc, oi, 1);
 	PRM_SET(eqc, eqc, st, PRM_CQ_ST_ALWAYS_ARMED);
 	PRM_SET(eqc, eqc, log_eq_size, EQ_LOG_SIZE);
-	PRM_SET(eqc, eqc, uar_page, nic.uar);
+	PRM_SET(eqc, eqc, uar_page, here()->uar);
 	PRM_SET(eqc, eqc, intr, intr);
 	PRM_SET(eqc, eqc, log_page_size, pages.shift - 12u);
 	PRM_SET(eqc, eqc, page_offset, (uint32_t)(pages.offset >> (pages.shift - 6)));
@@ -229,7 +262,7 @@ static int create_eqs(void)
 	int ret = 0;
 
 	for (uint32_t i = 0; !ret && i <= UV_COMP_VECTORS; i++)
-		ret = create_eq(i, i == UV_COMP_VECTORS ? async : 0, &nic.eqn[i]);
+		ret = create_eq(i, i == UV_COMP_VECTORS ? async : 0, &here()->eqn[i]);
 	return ret;
 }
 
@@ -238,7 +271,7 @@ static int set_roce_address(const uint8_t gid[16])
 {
 	uint8_t in[PRM_roce_address_in_SIZE] = {0}, out[PRM_cmd_out_SIZE] = {0};
 	uint8_t *addr = PRM_PTR(roce_address_in, in, roce_address);
-	const uint8_t *mac = nic.id.mac;
+	const uint8_t *mac = here()->id.mac;
 
 	PRM_SET(cmd_in, in, opcode, PRM_CMD_SET_ROCE_ADDRESS);
 	PRM_SET(roce_address_in, in, roce_address_index, 0);
@@ -250,87 +283,136 @@ static int set_roce_address(const uint8_t gid[16])
 	return uv_command(0, "SET_ROCE_ADDRESS", in, sizeof(in), out, sizeof(out));
 }
 
-static int start_nic(void)
+/* How many NICs the host has. */
+static unsigned int nics_of_host(void)
 {
-	const char *host = getenv(UV_ENV_HOST), *layer = getenv(UV_ENV_LINK_LAYER),
-		   *wire = getenv(UV_ENV_WIRE);
+	const char *text = getenv(UV_ENV_NICS);
+	unsigned long count = text ? strtoul(text, NULL, 10) : 1;
+
+	return count >= 1 && count <= UV_MAX_NICS ? (unsigned int)count : 1;
+}
+
+static int start_world(const char *host)
+{
+	const char *wire = getenv(UV_ENV_WIRE), *layer = getenv(UV_ENV_LINK_LAYER), *why = "";
 	struct world_config wc = {
-		.wire = WORLD_WIRE_UDP,
+		.wire = wire && !strcmp(wire, "local") ? WORLD_WIRE_LOCAL : WORLD_WIRE_UDP,
 		.verbose = uv_verbose(),
 		.host = host,
 		.trap_doorbells = true, /* the program has its own mappings of the UAR pages */
 	};
-	struct nm_config nc = {.name = UV_DEV_NAME, .device_id = UV_PCI_DEVICE_ID, .port_mtu = 5};
-	const char *why = "";
+	struct uv_identity id;
 
-	if (wire && !strcmp(wire, "local"))
-		wc.wire = WORLD_WIRE_LOCAL;
-	if (host ? !uv_identity_parse(&nic.id, host) : wc.wire != WORLD_WIRE_LOCAL)
+	if (host ? !uv_identity_parse(&id, host) : wc.wire != WORLD_WIRE_LOCAL)
 		return fail(ENODEV,
 			    UV_ENV_HOST
 			    " is '%s', expected 127.a.b: was the program started by `gdakit run`?",
 			    host ? host : "");
-	if (!host)
-		uv_identity_of_block(&nic.id, UV_BLOCK_A_FIRST, 0);
-	nic.ethernet = !layer || strcmp(layer, "infiniband") != 0;
-	nic.world = world_create(&wc, &why);
-	if (!nic.world)
+	ethernet = !layer || strcmp(layer, "infiniband") != 0;
+	world = world_create(&wc, &why);
+	if (!world)
 		return fail(errno ? errno : EIO, "the NIC's world does not start: %s",
 			    why ? why : "");
-	nc.node_guid = nic.id.node_guid;
-	memcpy(nc.mac, nic.id.mac, sizeof(nc.mac));
-	nc.lid = nic.id.lid;
-	nc.link_is_ethernet = nic.ethernet;
-	nc.uar_base = nic.uar_base;
-	nc.uar_pages = UV_UAR_PAGES;
-	nic.nic = world_add_nic(nic.world, &nc, uv_events_eqe, NULL, &why);
-	if (!nic.nic)
-		return fail(errno ? errno : EIO, "no NIC in this process: %s", why ? why : "");
-	world_nic_gid(nic.nic, nic.id.gid);
 	return 0;
+}
+
+/* Puts the NIC into the world. */
+static int add_nic(struct uv_nic *n, unsigned int index)
+{
+	const char *host = getenv(UV_ENV_HOST), *why = "";
+	char name[16], block[32];
+	struct nm_config nc = {.name = name, .device_id = UV_PCI_DEVICE_ID, .port_mtu = 5};
+	int ret = world ? 0 : start_world(host);
+
+	if (ret)
+		return ret;
+	if (!host || !uv_identity_parse(&n->id, host))
+		uv_identity_of_block(&n->id, UV_BLOCK_A_FIRST, 0);
+	if (!uv_identity_of_nic(&n->id, index))
+		return fail(ENODEV, "NIC %u of host %s has no address block", index, host);
+	snprintf(name, sizeof(name), UV_DEV_NAME "%u", index);
+	snprintf(block, sizeof(block), "127.%u.%u", n->id.a, n->id.b);
+	nc.node_guid = n->id.node_guid;
+	memcpy(nc.mac, n->id.mac, sizeof(nc.mac));
+	nc.lid = n->id.lid;
+	nc.link_is_ethernet = ethernet;
+	nc.uar_base = n->uar_base;
+	nc.uar_pages = UV_UAR_PAGES;
+	n->nic = world_add_nic_at(world, block, &nc, uv_events_eqe, (void *)(uintptr_t)index, &why);
+	if (!n->nic)
+		return fail(errno ? errno : EIO, "no NIC in this process: %s", why ? why : "");
+	world_nic_gid(n->nic, n->id.gid);
+	return 0;
+}
+
+/* As a driver probes it. */
+static int probe(struct uv_nic *n)
+{
+	int ret = 0;
+
+	for (enum uv_cap cap = 0; !ret && cap < UV_CAPS; cap++)
+		ret = query_cap(cap);
+	if (!ret && !n->cap_known[UV_CAP_GENERAL])
+		ret = fail(EIO, "the NIC does not answer QUERY_HCA_CAP");
+	if (!ret)
+		ret = uv_command_simple(0, "ALLOC_UAR", PRM_CMD_ALLOC_UAR, 0, &n->uar);
+	if (!ret)
+		ret = create_eqs();
+	if (!ret && ethernet)
+		ret = set_roce_address(n->id.gid);
+	return ret ? ret : uv_events_start();
+}
+
+/* A NIC that did not come up stays in the world as long as others need that; the next try probes it
+ * again. */
+static void end_world(void)
+{
+	for (unsigned int i = 0; i < UV_MAX_NICS; i++)
+		if (nics[i].ready)
+			return;
+	for (unsigned int i = 0; i < UV_MAX_NICS; i++)
+		nics[i].nic = NULL;
+	if (world)
+		world_destroy(world);
+	world = NULL;
 }
 
 int uv_nic_start(void)
 {
-	int ret;
+	unsigned int index = uv_nic_index();
+	struct uv_nic *n = &nics[index];
+	int ret = 0;
 
-	if (nic.nic)
+	if (n->ready)
 		return 0;
-	if (!nic.uar_base) {
+	if (index >= nics_of_host())
+		return fail(ENODEV, UV_NODE_NAME "%u is opened, but this host has %u", index,
+			    nics_of_host());
+	if (!n->uar_base) {
 		void *p = mmap(NULL, (size_t)UV_UAR_PAGES * PRM_UAR_PAGE_SIZE,
 			       PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 		if (p == MAP_FAILED)
 			return -errno;
-		nic.uar_base = p;
+		n->uar_base = p;
 	}
-	ret = start_nic();
-	for (enum uv_cap cap = 0; !ret && cap < UV_CAPS; cap++)
-		ret = query_cap(cap);
-	if (!ret && !nic.cap_known[UV_CAP_GENERAL])
-		ret = fail(EIO, "the NIC does not answer QUERY_HCA_CAP");
+	if (!n->nic)
+		ret = add_nic(n, index);
 	if (!ret)
-		ret = uv_command_simple(0, "ALLOC_UAR", PRM_CMD_ALLOC_UAR, 0, &nic.uar);
-	if (!ret)
-		ret = create_eqs();
-	if (!ret && nic.ethernet)
-		ret = set_roce_address(nic.id.gid);
-	if (!ret)
-		ret = uv_events_start();
-	if (ret && nic.world) {
-		world_destroy(nic.world);
-		nic.world = NULL;
-		nic.nic = NULL;
-	}
+		ret = probe(n);
+	n->ready = !ret;
+	if (ret)
+		end_world();
 	return ret;
 }
 
 void uv_nic_abandon(void)
 {
-	struct world *w = nic.world;
+	struct world *w = world;
 
 	/* The UAR pages may be shared with the parent's NIC: the child gets new ones. */
-	memset(&nic, 0, sizeof(nic));
+	memset(nics, 0, sizeof(nics));
+	world = NULL;
 	if (w)
 		world_abandon(w);
 }
@@ -340,33 +422,33 @@ void uv_nic_abandon(void)
 const void *uv_cap(enum uv_cap which)
 {
 	assert(which < UV_CAPS);
-	return nic.cap[which]; /* all zero if the NIC does not have it */
+	return here()->cap[which]; /* all zero if the NIC does not have it */
 }
 
 uint32_t uv_eqn(uint32_t comp_vector)
 {
 	assert(comp_vector < UV_COMP_VECTORS);
-	return nic.eqn[comp_vector];
+	return here()->eqn[comp_vector];
 }
 
 const struct uv_identity *uv_identity(void)
 {
-	return &nic.id;
+	return &here()->id;
 }
 
 bool uv_link_is_ethernet(void)
 {
-	return nic.ethernet;
+	return ethernet;
 }
 
 uint32_t uv_kernel_uar(void)
 {
-	return nic.uar;
+	return here()->uar;
 }
 
 int uv_uar_bind(int fd, uint32_t uar_page, uint32_t slot)
 {
-	void *at = nic.uar_base + (size_t)uar_page * PRM_UAR_PAGE_SIZE;
+	void *at = here()->uar_base + (size_t)uar_page * PRM_UAR_PAGE_SIZE;
 
 	if (uar_page >= UV_UAR_PAGES)
 		return fail(EIO, "UAR page %u of the NIC, expected below %u", uar_page,

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who a simulated host is: everything is derived from its address block 127.a.b.0/24, so that the
- * launcher (sysfs files) and the NIC in the program (commands, packets) agree without talking.
+ * Who the NICs of a simulated host are: everything is derived from a NIC's address block
+ * 127.a.b.0/24, so that the launcher (sysfs files) and the NIC in the program (commands, packets)
+ * agree without talking. A host with N NICs has N consecutive blocks, mlx5_0 the first.
  *
  *     GID[0]  ::ffff:127.a.b.1      MAC  02:00:7f:aa:bb:01      node GUID  EUI-64 of the MAC
  *     LID     aabb                  (a is in 64..126, so it is a unicast LID)
  *
- * 127.a.b.254:4791 is bound for as long as the host lives, 127.a.b.(1+s):4791 by the process in
- * slot s.
+ * 127.a.b.254:4791 is bound for as long as the host lives (of each block), 127.a.b.(1+s):4791 by
+ * the process in slot s.
  */
 #ifndef GDAKIT_UVERBS_IDENTITY_H
 #define GDAKIT_UVERBS_IDENTITY_H
@@ -24,10 +25,13 @@ enum {
 	UV_BLOCK_A_LAST = 126,
 	UV_PCI_DEVICE_ID = 0x1021, /* ConnectX-7 */
 	UV_PCI_VENDOR_ID = 0x15b3,
+	UV_MAX_NICS = 8, /* of a host */
+	UV_PCI_BUS =
+		0xc1, /* of mlx5_0; mlx5_1 is on the next, each behind a root port of its own */
 };
 
 /*
- * What stands at /dev/infiniband/uverbs0: the full device. Without the preload ioctl() is not
+ * What stands at /dev/infiniband/uverbsN: the full device. Without the preload ioctl() is not
  * answered and libibverbs turns to write(), which must fail there (ENOSPC): the null device would
  * take every command and answer it with zeroes.
  */
@@ -35,16 +39,20 @@ enum {
 #define UV_NODE_MAJOR 1
 #define UV_NODE_MINOR 7
 
+/* Directory of the nodes, and the name of one without its number, which is that of the NIC. */
+#define UV_NODE_DIR  "/dev/infiniband"
+#define UV_NODE_NAME "uverbs"
+
 /* Environment of a `gdakit run` tree. */
-#define UV_ENV_HOST	  "GDAKIT_HOST"	      /* "127.a.b" */
+#define UV_ENV_HOST	  "GDAKIT_HOST"	      /* "127.a.b", the block of mlx5_0 */
+#define UV_ENV_NICS	  "GDAKIT_NICS"	      /* how many, 1 if it is not set */
 #define UV_ENV_LINK_LAYER "GDAKIT_LINK_LAYER" /* "ethernet" or "infiniband" */
 #define UV_ENV_VERBOSE	  "GDAKIT_VERBOSE"    /* set and not "0": say what is refused */
 #define UV_ENV_WIRE	  "GDAKIT_WIRE"	      /* "udp" or "local" */
 
 #define UV_FW_VER   "28.39.1002"
 #define UV_BOARD_ID "GDAKIT0000001"
-#define UV_DEV_NAME "mlx5_0"
-#define UV_PCI_BDF  "0000:c1:00.0"
+#define UV_DEV_NAME "mlx5_" /* and a number */
 
 struct uv_identity {
 	uint8_t a, b; /* block 127.a.b */
@@ -93,6 +101,17 @@ static inline void uv_identity_of_block(struct uv_identity *id, uint8_t a, uint8
 		guid = guid << 8 | eui[i];
 	id->node_guid = guid;
 	id->lid = (uint16_t)(a << 8 | b);
+}
+
+/* The block of NIC `index` of the host whose first one is *id. False: beyond 127.255. */
+static inline bool uv_identity_of_nic(struct uv_identity *id, unsigned int index)
+{
+	unsigned int block = (unsigned int)id->a << 8 | id->b;
+
+	if (block + index > 0xfeff)
+		return false;
+	uv_identity_of_block(id, (uint8_t)((block + index) >> 8), (uint8_t)(block + index));
+	return true;
 }
 
 /* "127.a.b" with a in [1, 254]; false if the text is anything else. */

@@ -7,7 +7,7 @@
  *   tables.c        (object, method)     -> handler and attribute specs; INVOKE_WRITE commands
  *   names.c         number of a method or command -> its name, for messages
  *   context.c       command fds, handles, teardown
- *   face.c          the NIC of this process
+ *   face.c          the NICs of this process
  *   mem.c           addresses that the program names
  *   device.c        what the device and the port are
  *   verbs_*.c       PD, MR, AH, CQ, QP   -> PRM commands
@@ -47,7 +47,7 @@
 #include "prm/prm.h"
 
 enum {
-	UV_UAR_PAGES = 1024, /* of the NIC in one process */
+	UV_UAR_PAGES = 1024, /* of one NIC in one process */
 	UV_CTX_UARS = 1024,  /* of one context; below the kernel's special mmap offsets (5 << 8) */
 	UV_COMP_VECTORS = 4, /* completion EQs */
 	UV_MAILBOX_MAX = 16 << 20, /* bytes of one DevX mailbox; a kernel takes about as much */
@@ -136,6 +136,7 @@ struct uv_event_route {
 	struct uv_event_file *comp, *async;
 	uint32_t comp_sent, async_sent;
 	uint32_t num;
+	uint8_t nic;		     /* whose number that is */
 	struct uv_event_route *next; /* of a hash bucket */
 };
 
@@ -177,6 +178,7 @@ struct uv_ctx {
 	uint64_t dev, ino;   /* identity of the memfd that stands for the command fd */
 	uint32_t refs;	     /* face lock: calls under way, and the list */
 	bool dead;	     /* closed, or opened by the parent of a fork: no NIC behind it here */
+	uint8_t nic;	     /* index: N of the node uverbsN that was opened */
 	uint16_t uid;
 	uint32_t tdn;
 	struct uv_obj **slot; /* handle -> object */
@@ -206,7 +208,16 @@ struct uv_kind_ops {
 };
 extern const struct uv_kind_ops uv_kinds[UV_KINDS];
 
-/* ---- the NIC of this process (face.c) ---- */
+/* ---- the NICs of this process (face.c) ---- */
+
+/*
+ * Which NIC the calling thread speaks for until uv_nic_leave(): whoever takes a context's lock
+ * enters its NIC. All functions of this section are about the NIC that was entered, or the first
+ * one. index < UV_MAX_NICS.
+ */
+void uv_nic_enter(unsigned int index);
+void uv_nic_leave(void);
+unsigned int uv_nic_index(void);
 
 /* One PRM command. `uid` 0: as the driver. Status byte; out has status and syndrome; why:
  * NM_WHY_MAX or NULL. */
@@ -320,8 +331,10 @@ const char *uv_name_of_method(uint16_t object, uint16_t method);
 
 /* The context behind fd, locked; NULL: none (not ours, or not yet opened). */
 struct uv_ctx *uv_ctx_of_fd(int fd);
-/* An fd of our device node on which GET_CONTEXT has not been done. */
+/* An fd of one of our device nodes on which GET_CONTEXT has not been done. */
 bool uv_fd_is_device(int fd);
+/* N of the node uverbsN that such an fd was opened by; 0 if its name does not say. */
+unsigned int uv_device_of_fd(int fd);
 /*
  * The program closed the context with that memfd: takes down all that it has. When this returns the
  * NIC touches none of its memory, whoever else began it. No such context: nothing.
@@ -368,7 +381,7 @@ int uv_events_put_answer(struct uv_event_file *file, uint64_t wr_id, const void 
  */
 void uv_events_hang_up(struct uv_ctx *ctx);
 void uv_events_forget(struct uv_ctx *ctx);
-/* world_event_fn */
+/* world_event_fn; arg: index of the NIC */
 void uv_events_eqe(void *arg, uint32_t eqn, uint32_t intr, const uint8_t *eqe);
 /* In the child of a fork: forget all. */
 void uv_events_abandon(void);

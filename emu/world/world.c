@@ -133,6 +133,9 @@ static struct round one_round(struct world *w)
 		r.worked |= p.worked;
 		if (p.next_ns < r.next_ns)
 			r.next_ns = p.next_ns;
+		/* A command waits for one NIC's slice, however many there are. */
+		if (i + 1 < w->nnics)
+			give_way(w);
 	}
 	w->link->ops->flush(w->link);
 	return r;
@@ -368,7 +371,8 @@ void world_destroy(struct world *w)
 }
 
 /* Under the lock. */
-static struct world_nic *make_nic(struct world *w, const struct nm_config *config, const char **why)
+static struct world_nic *make_nic(struct world *w, const char *host, const struct nm_config *config,
+				  const char **why)
 {
 	struct world_nic *n = calloc(1, sizeof(*n));
 	struct nm_config mine = *config;
@@ -388,8 +392,10 @@ static struct world_nic *make_nic(struct world *w, const struct nm_config *confi
 	n->uars.start = (uintptr_t)config->uar_base;
 	n->uars.len = (uint64_t)config->uar_pages * 4096;
 	snprintf(n->name, sizeof(n->name), "%s", config->name ? config->name : "nic");
-	n->port = (struct link_port){.rx = port_rx, .diag = port_diag, .ctx = n, .fd = -1};
+	n->port = (struct link_port){
+		.host = host, .rx = port_rx, .diag = port_diag, .ctx = n, .fd = -1};
 	err = w->link->ops->attach(w->link, &n->port, why);
+	n->port.host = NULL; /* the caller's */
 	if (err) {
 		free(n);
 		errno = -err;
@@ -412,6 +418,13 @@ static struct world_nic *make_nic(struct world *w, const struct nm_config *confi
 struct world_nic *world_add_nic(struct world *w, const struct nm_config *config,
 				world_event_fn event, void *event_ctx, const char **why)
 {
+	return world_add_nic_at(w, NULL, config, event, event_ctx, why);
+}
+
+struct world_nic *world_add_nic_at(struct world *w, const char *host,
+				   const struct nm_config *config, world_event_fn event,
+				   void *event_ctx, const char **why)
+{
 	struct world_nic *n = NULL;
 	const char *ignored;
 	int err;
@@ -425,7 +438,7 @@ struct world_nic *world_add_nic(struct world *w, const struct nm_config *config,
 		errno = ENOSPC;
 		goto out;
 	}
-	n = make_nic(w, config, why);
+	n = make_nic(w, host, config, why);
 	if (!n)
 		goto out;
 	n->event = event;

@@ -53,6 +53,10 @@ typedef void (*world_event_fn)(void *ctx, uint32_t eqn, uint32_t intr, const uin
  */
 struct world_nic *world_add_nic(struct world *w, const struct nm_config *config,
 				world_event_fn event, void *event_ctx, const char **why);
+/* The same for a NIC in a host block of its own ("127.64.1"), not the world's; UDP only. */
+struct world_nic *world_add_nic_at(struct world *w, const char *host,
+				   const struct nm_config *config, world_event_fn event,
+				   void *event_ctx, const char **why);
 /* The NIC's only GID (index 0, RoCE v2): 16 bytes, IPv4-mapped. */
 void world_nic_gid(struct world_nic *n, uint8_t gid[16]);
 /* The NIC's LID, whatever its link layer; the one of the whole host (host 127.A.B: A << 8 | B). */
