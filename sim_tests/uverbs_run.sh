@@ -156,11 +156,69 @@ has "a refused call is explained" 'gdakit: memory at 0x1000 is not mapped' "$tmp
 rc_is 0 "closed with a QP alive" "$gdakit" run --verbose -- "$close_prog"
 has "closed with a QP alive" '^ok$' "$tmp/out"
 
+# Without namespaces: path hooks over a private tree.
+hooks=("$gdakit" run --mode hooks --)
+rc_is 64 "unknown mode" "$gdakit" run --mode chroot true
+rc_is 0 "hooks, ibv_devinfo -v" "${hooks[@]}" ibv_devinfo -v
+has "hooks, ibv_devinfo -v" 'hca_id:.*mlx5_0' "$tmp/out"
+[ -s "$tmp/err" ] && fail "a forced mode is silent: $(cat "$tmp/err")"
+# shellcheck disable=SC2016
+rc_is 0 "hooks, paths" "${hooks[@]}" bash -c '
+	[ -c /dev/infiniband/uverbs0 ] && [ ! -L /dev/infiniband/uverbs0 ] && echo node
+	cd /sys/class/infiniband/mlx5_0 && echo "in $PWD" && /bin/pwd && cat device/vendor ports/1/gid_attrs/types/0
+	cat /sys/class/infiniband/../net/lo/ifindex >/dev/null && echo out
+	realpath device; readlink /sys/class/infiniband/mlx5_0; ls /sys/class/infiniband_verbs/ /sys/bus/pci/devices
+	ls -d /sys/class/infini* | tr "\n" " "; find /sys/class/infiniband/ -maxdepth 1 | tr "\n" " "'
+for line in node 'in /sys/class/infiniband/mlx5_0' '/sys/devices/pci0000:c0/.*/infiniband/mlx5_0' 0x15b3 'RoCE v2' out \
+	'/sys/devices/pci0000:c0/0000:c0:00.0/0000:c1:00.0' '\.\./\.\./devices/pci0000:c0/.*/mlx5_0' uverbs0 0000:c1:00.0 \
+	'/sys/class/infiniband /sys/class/infiniband_verbs /sys/class/infiniband/ /sys/class/infiniband/mlx5_0 '; do
+	has "hooks, paths" "^$line$" "$tmp/out"
+done
+real=$(find /sys/bus/pci/devices /sys/class -maxdepth 1 2>/dev/null | wc -l)
+rc_is 0 "hooks, whole listings" "${hooks[@]}" find /sys/bus/pci/devices /sys/class -maxdepth 1
+[ "$(wc -l <"$tmp/out")" -ge "$real" ] || fail "hooks, whole listings: fewer entries than $real"
+rc_is 0 "hooks, python" "${hooks[@]}" /usr/bin/python3 -c '
+import glob, os, socket
+print(os.path.realpath("/sys/class/infiniband/mlx5_0/device"), *sorted(glob.glob("/sys/class/infiniband*/*0")))
+for root, dirs, files in os.walk("/sys/class/infiniband/mlx5_0/ports"): print(root)
+fd = os.open("/sys/class", os.O_RDONLY); print(open(os.open("infiniband/mlx5_0/node_type", os.O_RDONLY, dir_fd=fd)).read())
+try: socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 20)
+except OSError as e: print(e.errno)'
+for line in '/sys/devices/pci0000:c0/0000:c0:00.0/0000:c1:00.0 /sys/class/infiniband/mlx5_0 /sys/class/infiniband_verbs/uverbs0' \
+	'/sys/class/infiniband/mlx5_0/ports/1/hw_counters' '1: CA' 93; do
+	has "hooks, python" "^$line$" "$tmp/out"
+done
+rc_is 0 "hooks, DevX" "${hooks[@]}" "$prog_devx"
+has "hooks, DevX" '^ok$' "$tmp/out"
+rc_is 143 "hooks, killed by SIGTERM" "${hooks[@]}" sh -c 'kill -TERM $$'
+# shellcheck disable=SC2016
+rc_is 0 "namespaces inside hooks" "${hooks[@]}" "$gdakit" run --mode namespace -- sh -c 'ls /dev/infiniband; echo "<$GDAKIT_TREE$SYSFS_PATH>"'
+has "namespaces inside hooks" '^<>$' "$tmp/out"
+rc_is 0 "hooks inside hooks" "${hooks[@]}" "${hooks[@]}" ibv_devinfo
+has "hooks inside hooks" 'hca_id:.*mlx5_0' "$tmp/out"
+rc_is 0 "nothing of it in a namespace" "$gdakit" run -- printenv LD_PRELOAD
+grep -q paths "$tmp/out" && fail "nothing of it in a namespace: $(cat "$tmp/out")"
+
+# The tree goes with the last who uses it: at the end, or with the next run if gdakit was killed.
+compgen -G "$tmp/gdakit-tree-*" && fail "hooks: a tree is left behind"
+rm -f "$tmp/ready"
+"${hooks[@]}" sh -c "(trap '' HUP TERM; : >$tmp/ready; exec sleep 600) & echo \$! >$tmp/pid; wait" &
+pid=$!
+for _ in $(seq 600); do [ -e "$tmp/ready" ] && [ -s "$tmp/pid" ] && break; sleep 0.05; done
+kill -KILL $pid
+wait $pid 2>/dev/null
+rc_is 0 "hooks, a run beside" "${hooks[@]}" true
+compgen -G "$tmp/gdakit-tree-*" >/dev/null || fail "hooks: a tree in use was removed"
+kill -KILL "$(cat "$tmp/pid")"
+for _ in $(seq 600); do [ -d "/proc/$(cat "$tmp/pid")" ] || break; sleep 0.05; done
+rc_is 0 "hooks, the next run" "${hooks[@]}" true
+compgen -G "$tmp/gdakit-tree-*" && fail "hooks: what a killed gdakit left was not removed"
+
 # Without root.
 if [ "$(id -u)" -eq 0 ] && id nobody >/dev/null 2>&1; then
 	chmod 755 "$tmp"
 	mkdir "$tmp/pub" "$tmp/nobody" && chown nobody "$tmp/nobody"
-	cp "$gdakit" "$tmp/pub/" && cp "$library" "$tmp/pub/" && chmod 755 "$tmp"/pub/*
+	cp "$gdakit" "$library" "$tmp/pub/" && chmod 755 "$tmp"/pub/*
 	if su nobody -s /bin/sh -c "$tmp/pub/gdakit doctor" >"$tmp/out" 2>&1; then
 		rc_is 0 "as nobody" su nobody -s /bin/sh -c "TMPDIR=$tmp/nobody $tmp/pub/gdakit run -- sh -c 'id -u; ibv_devinfo'"
 		has "as nobody" "^$(id -u nobody)$" "$tmp/out"

@@ -64,7 +64,7 @@ static bool check_preload(char why[REASON_MAX])
 {
 	char path[PATH_MAX];
 
-	if (!find_preload(path, true)) {
+	if (!find_preload(PRELOAD_UVERBS, path, true)) {
 		snprintf(why, REASON_MAX, "libgdakit_uverbs.so is not where gdakit looks for it");
 		return false;
 	}
@@ -78,7 +78,7 @@ static bool check_preload_loads(char why[REASON_MAX])
 {
 	char path[PATH_MAX];
 
-	if (find_preload(path, true))
+	if (find_preload(PRELOAD_UVERBS, path, true))
 		return check_library(why, path);
 	snprintf(why, REASON_MAX, "no preload library to try");
 	return false;
@@ -134,7 +134,7 @@ static bool check_seccomp(char why[REASON_MAX])
 {
 	int fd;
 
-	if (view_refuse_netlink())
+	if (view_refuse_netlink(true))
 		return say_errno(why, "seccomp filter");
 	fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_RDMA);
 	if (fd >= 0 || errno != EPROTONOSUPPORT) {

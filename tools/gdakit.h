@@ -39,22 +39,40 @@ struct view {
 
 /* Writes the files below `root`: class/..., bus/..., devices/... 0 or -1, said. */
 int sysfs_tree_write(const char *root, const struct view *view);
+enum { VIEW_WHY_MAX = 256 };
 /*
  * Gives the calling process its own view of /sys and /dev, with the devices in it, and refuses RDMA
- * netlink. `scratch` is an empty directory. 0 or -1, said.
+ * netlink. `scratch` is an empty directory. 0, or -1 and the reason in `why`.
  */
-int view_enter(const char *scratch, const struct view *view);
+int view_enter(const char *scratch, const struct view *view, char why[VIEW_WHY_MAX]);
 /* The steps, for the doctor: 0, or -1 with errno and nothing said. */
 int view_new_namespace(void);
-int view_refuse_netlink(void);
+/* `promise`: also where the filter needs PR_SET_NO_NEW_PRIVS. */
+int view_refuse_netlink(bool promise);
 int view_overlay(const char *lower, const char *target);
 
+/* ---- the same without namespaces (tree.c) ---- */
+
+/*
+ * Makes the private tree that the path hooks show: its path in `root`, and a descriptor that keeps
+ * it and is inherited; or -1, said. Trees that nobody uses any more are removed on the way.
+ */
+int tree_create(char root[PATH_MAX], const struct view *view);
+/* Closes the descriptor; removes the tree unless descendants still hold it. */
+void tree_remove(const char *root, int lock);
+/* A gdakit inside `gdakit run --mode hooks` starts again without the hooks, and sees the real /sys
+ * and /dev. Returns where there is nothing to leave. */
+void tree_leave(char **argv);
+
 /* ---- run.c ---- */
+
+enum run_mode { MODE_AUTO, MODE_NAMESPACE, MODE_HOOKS };
 
 struct run_options {
 	bool verbose;
 	bool ethernet;
 	unsigned int nics;
+	enum run_mode mode;
 	const char *host; /* NULL: any */
 	const char *wire; /* "udp" or "local" */
 	char **argv;	  /* program and its arguments, NULL terminated */
@@ -62,8 +80,9 @@ struct run_options {
 
 /* Exit code of the program, 128 + signal, or enum exit_code. */
 int run_program(const struct run_options *options);
-/* Path of the preload library, or false: said where it was looked for (unless quiet). */
-bool find_preload(char path[PATH_MAX], bool quiet);
+enum preload { PRELOAD_UVERBS, PRELOAD_PATHS };
+/* Path of a preload library, or false: said where it was looked for (unless quiet). */
+bool find_preload(enum preload which, char path[PATH_MAX], bool quiet);
 
 /* 0: `gdakit run` can work on this machine; 1: not, said what is missing. */
 int doctor(void);

@@ -23,7 +23,7 @@ void complain(const char *fmt, ...)
 
 /* ---- gdakit run ---- */
 
-enum { KEY_LINK_LAYER = 256, KEY_NICS, KEY_HOST, KEY_WIRE };
+enum { KEY_LINK_LAYER = 256, KEY_NICS, KEY_HOST, KEY_WIRE, KEY_MODE };
 
 static const struct argp_option run_argp_options[] = {
 	{.name = "verbose", .key = 'v', .doc = "Say on stderr what the device refuses, and why"},
@@ -43,8 +43,28 @@ static const struct argp_option run_argp_options[] = {
 	 .key = KEY_WIRE,
 	 .arg = "WIRE",
 	 .doc = "What joins hosts: udp (default), or local: nothing"},
+	{.name = "mode",
+	 .key = KEY_MODE,
+	 .arg = "MODE",
+	 .doc = "How the program sees the device's files: namespace, hooks (needs no permission; "
+		"not for static or Go programs), or auto (default): hooks where namespaces are "
+		"refused"},
 	{0},
 };
+
+static bool parse_mode(const char *arg, enum run_mode *mode)
+{
+	static const char *const names[] = {
+		[MODE_AUTO] = "auto", [MODE_NAMESPACE] = "namespace", [MODE_HOOKS] = "hooks"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strcmp(arg, names[i]) != 0)
+			continue;
+		*mode = (enum run_mode)i;
+		return true;
+	}
+	return false;
+}
 
 static error_t run_parse(int key, char *arg, struct argp_state *state)
 {
@@ -74,6 +94,10 @@ static error_t run_parse(int key, char *arg, struct argp_state *state)
 		if (strcmp(arg, "udp") != 0 && strcmp(arg, "local") != 0)
 			argp_error(state, "--wire is '%s', expected udp or local", arg);
 		o->wire = arg;
+		return 0;
+	case KEY_MODE:
+		if (!parse_mode(arg, &o->mode))
+			argp_error(state, "--mode is '%s', expected namespace, hooks or auto", arg);
 		return 0;
 	case ARGP_KEY_ARGS:
 		o->argv = state->argv + state->next;
@@ -147,6 +171,7 @@ int main(int argc, char **argv)
 {
 	char name[64];
 
+	tree_leave(argv);
 	argp_err_exit_status = EXIT_USAGE;
 	if (argc < 2) {
 		usage(stderr);

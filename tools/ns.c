@@ -81,7 +81,7 @@ int view_new_namespace(void)
  * is none (EPROTONOSUPPORT). The kernel answers all other system calls from a bitmap, so this costs
  * them nothing.
  */
-int view_refuse_netlink(void)
+int view_refuse_netlink(bool promise)
 {
 	struct sock_filter filter[] = {
 		LOAD(arch),
@@ -101,7 +101,7 @@ int view_refuse_netlink(void)
 		return 0;
 	/* Without the capability a filter needs the promise that set-user-id programs gain nothing.
 	 */
-	if (errno != EACCES || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+	if (errno != EACCES || !promise || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return -1;
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog);
 }
@@ -129,9 +129,12 @@ int view_overlay(const char *lower, const char *target)
 	return mount("gdakit", target, "overlay", MS_RDONLY | MS_NOSUID | MS_NODEV, options);
 }
 
+/* Of the step that failed last; one thread. */
+static char reason[VIEW_WHY_MAX];
+
 static int failed(const char *what)
 {
-	complain("%s: %s (`gdakit doctor` says what this machine lacks)", what, strerror(errno));
+	snprintf(reason, sizeof(reason), "%.120s: %.120s", what, strerror(errno));
 	return -1;
 }
 
@@ -244,7 +247,7 @@ static int show_dev(const char *scratch, unsigned int nics)
 	return add_devices(UV_NODE_DIR, nics);
 }
 
-int view_enter(const char *scratch, const struct view *view)
+static int enter(const char *scratch, const struct view *view)
 {
 	char tree[PATH_MAX];
 
@@ -260,7 +263,16 @@ int view_enter(const char *scratch, const struct view *view)
 	if (umount2(scratch, MNT_DETACH))
 		return failed(scratch);
 	rmdir(scratch); /* here, so that it is gone even if the parent is killed */
-	if (view_refuse_netlink())
+	if (view_refuse_netlink(true))
 		return failed("seccomp filter for RDMA netlink");
 	return 0;
+}
+
+int view_enter(const char *scratch, const struct view *view, char why[VIEW_WHY_MAX])
+{
+	snprintf(reason, sizeof(reason), "the device's files");
+	if (!enter(scratch, view))
+		return 0;
+	memcpy(why, reason, VIEW_WHY_MAX);
+	return -1;
 }

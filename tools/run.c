@@ -4,6 +4,7 @@
  * to signals and exit codes.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,11 +14,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "emu/paths/paths.h"
 #include "tools/gdakit.h"
 
-#define PRELOAD_NAME "libgdakit_uverbs.so"
-
-/* ---- the preload library ---- */
+/* ---- the preload libraries ---- */
 
 static bool directory_of_self(char dir[PATH_MAX])
 {
@@ -34,25 +34,31 @@ static bool directory_of_self(char dir[PATH_MAX])
 	return true;
 }
 
-bool find_preload(char path[PATH_MAX], bool quiet)
+bool find_preload(enum preload which, char path[PATH_MAX], bool quiet)
 {
+	static const struct {
+		const char *name, *built; /* in the build tree, from the folder of gdakit */
+	} libraries[] = {
+		[PRELOAD_UVERBS] = {"libgdakit_uverbs.so", "../emu/uverbs"},
+		[PRELOAD_PATHS] = {PATHS_LIBRARY, "../emu/paths"},
+	};
 	/* In the build tree, beside us, and as installed. */
-	static const char *const places[] = {"../emu/uverbs", ".", GDAKIT_PRELOAD_INSTALL,
-					     "../lib"};
+	const char *const places[] = {libraries[which].built, ".", GDAKIT_PRELOAD_INSTALL,
+				      "../lib"};
 	char dir[PATH_MAX], full[PATH_MAX];
 
 	if (!directory_of_self(dir))
 		return false;
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		if (snprintf(full, sizeof(full), "%s/%s/" PRELOAD_NAME, dir, places[i]) >=
-		    (int)sizeof(full))
+		if (snprintf(full, sizeof(full), "%s/%s/%s", dir, places[i],
+			     libraries[which].name) >= (int)sizeof(full))
 			continue;
 		if (realpath(full, path))
 			return true;
 	}
 	if (!quiet)
-		complain(PRELOAD_NAME " is not in %s/%s, beside gdakit, or in %s/%s", dir,
-			 places[0], dir, places[2]);
+		complain("%s is not in %s/%s, beside gdakit, or in %s/%s", libraries[which].name,
+			 dir, places[0], dir, places[2]);
 	return false;
 }
 
@@ -66,53 +72,73 @@ static int set_env(const char *name, const char *value)
 	return -1;
 }
 
+/* What a program is started with. */
+struct start {
+	const struct run_options *o;
+	struct uv_identity id;
+	char library[PATH_MAX];
+	char paths[PATH_MAX]; /* the second library and the tree that it shows; "": no hooks */
+	char root[PATH_MAX];
+	sigset_t mask;
+};
+
 /* An instrumented library needs its runtime first of all, also in programs that are not
  * instrumented. */
-static int set_preload(const char *library)
+static int set_preload(const struct start *s)
 {
 	const char *before = getenv("LD_PRELOAD"), *runtime = GDAKIT_SANITIZER_RUNTIME;
-	char list[3 * PATH_MAX];
+	char list[4 * PATH_MAX];
 
-	if (strpbrk(library, " :")) {
-		complain("%s: the dynamic linker takes no path with spaces or colons", library);
+	if (strpbrk(s->library, " :") || strpbrk(s->paths, " :")) {
+		complain("%s: the dynamic linker takes no path with spaces or colons", s->library);
 		return -1;
 	}
-	snprintf(list, sizeof(list), "%s%s%s%s%s", runtime, *runtime ? ":" : "", library,
-		 before && *before ? ":" : "", before ? before : "");
+	snprintf(list, sizeof(list), "%s%s%s%s%s%s%s", runtime, *runtime ? ":" : "", s->library,
+		 *s->paths ? ":" : "", s->paths, before && *before ? ":" : "",
+		 before ? before : "");
 	/* Programs under test leak as they please. */
 	if (*runtime && setenv("ASAN_OPTIONS", "detect_leaks=0", 0))
 		return -1;
 	return set_env("LD_PRELOAD", list);
 }
 
-static int set_environment(const struct run_options *o, const struct uv_identity *id,
-			   const char *library)
+static int set_tree(const struct start *s)
 {
+	char path[PATH_MAX + 8];
+
+	if (!*s->paths)
+		return 0;
+	snprintf(path, sizeof(path), "%s/sys", s->root);
+	/* The second is libibverbs' own way to look elsewhere. */
+	return set_env(PATHS_ENV_ROOT, s->root) | set_env("SYSFS_PATH", path);
+}
+
+static int set_environment(const struct start *s)
+{
+	const struct run_options *o = s->o;
 	char host[32], nics[16];
 
-	snprintf(host, sizeof(host), "127.%u.%u", id->a, id->b);
+	snprintf(host, sizeof(host), "127.%u.%u", s->id.a, s->id.b);
 	snprintf(nics, sizeof(nics), "%u", o->nics);
 	return set_env(UV_ENV_HOST, host) | set_env(UV_ENV_NICS, nics) |
 	       set_env(UV_ENV_LINK_LAYER, o->ethernet ? "ethernet" : "infiniband") |
 	       set_env(UV_ENV_VERBOSE, o->verbose ? "1" : "0") | set_env(UV_ENV_WIRE, o->wire) |
-	       set_preload(library);
+	       set_preload(s) | set_tree(s);
 }
 
-static _Noreturn void child(const struct run_options *o, const struct uv_identity *id,
-			    const char *library, const char *scratch, const sigset_t *mask)
+static _Noreturn void execute(const struct start *s)
 {
-	const struct view view = {.id = *id, .nics = o->nics, .ethernet = o->ethernet};
 	int err;
 
-	if (view_enter(scratch, &view) || set_environment(o, id, library))
+	if (set_environment(s))
 		_exit(EXIT_REFUSED);
 	/* If we go, nobody is left to pass signals on, or to ask for the exit code. Not before the
 	 * namespace: a change of credentials clears it. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	sigprocmask(SIG_SETMASK, mask, NULL);
-	execvp(o->argv[0], o->argv);
+	sigprocmask(SIG_SETMASK, &s->mask, NULL);
+	execvp(s->o->argv[0], s->o->argv);
 	err = errno;
-	complain("%s: %s", o->argv[0], strerror(err));
+	complain("%s: %s", s->o->argv[0], strerror(err));
 	_exit(err == ENOENT ? EXIT_NOT_FOUND : EXIT_NO_EXEC);
 }
 
@@ -159,32 +185,118 @@ static int make_scratch(char path[PATH_MAX])
 	return -1;
 }
 
+/* ---- with namespaces ---- */
+
+static _Noreturn void child_in_namespace(const struct start *s, const char *scratch, int report)
+{
+	const struct view view = {.id = s->id, .nics = s->o->nics, .ethernet = s->o->ethernet};
+	char why[VIEW_WHY_MAX] = "";
+
+	if (view_enter(scratch, &view, why)) {
+		(void)!write(report, why, sizeof(why));
+		_exit(EXIT_REFUSED);
+	}
+	execute(s);
+}
+
+/* Whether the child got its view. If so the pipe is closed by what it executes, with nothing in
+ * it. */
+static bool has_view(int report, char why[VIEW_WHY_MAX])
+{
+	ssize_t n;
+
+	do
+		n = read(report, why, VIEW_WHY_MAX);
+	while (n < 0 && errno == EINTR);
+	return n != VIEW_WHY_MAX;
+}
+
+/* The exit code; or -1: there is no such view here, the reason is in `why`. */
+static int run_in_namespace(const struct start *s, const sigset_t *signals, char why[VIEW_WHY_MAX])
+{
+	char scratch[PATH_MAX];
+	int report[2], code;
+	pid_t pid;
+
+	if (make_scratch(scratch))
+		return EXIT_REFUSED;
+	if (pipe2(report, O_CLOEXEC)) {
+		complain("pipe: %s", strerror(errno));
+		rmdir(scratch);
+		return EXIT_REFUSED;
+	}
+	pid = fork();
+	if (!pid)
+		child_in_namespace(s, scratch, report[1]);
+	close(report[1]);
+	if (pid < 0) {
+		complain("fork: %s", strerror(errno));
+		code = EXIT_REFUSED;
+	} else if (has_view(report[0], why)) {
+		code = attend(pid, signals);
+	} else {
+		waitpid(pid, NULL, 0);
+		code = -1;
+	}
+	close(report[0]);
+	rmdir(scratch); /* only if the child did not come so far */
+	return code;
+}
+
+/* ---- with hooks ---- */
+
+static int run_with_hooks(struct start *s, const sigset_t *signals)
+{
+	const struct view view = {.id = s->id, .nics = s->o->nics, .ethernet = s->o->ethernet};
+	int lock, code = EXIT_REFUSED;
+	pid_t pid;
+
+	if (!find_preload(PRELOAD_PATHS, s->paths, false))
+		return EXIT_REFUSED;
+	lock = tree_create(s->root, &view);
+	if (lock < 0)
+		return EXIT_REFUSED;
+	pid = fork();
+	if (!pid) {
+		/* For what the hook of socket() does not see, where it costs the program nothing.
+		 */
+		view_refuse_netlink(false);
+		execute(s);
+	}
+	if (pid < 0)
+		complain("fork: %s", strerror(errno));
+	else
+		code = attend(pid, signals);
+	tree_remove(s->root, lock);
+	return code;
+}
+
 int run_program(const struct run_options *o)
 {
 	static const int forwarded[] = {SIGCHLD, SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
 					SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH};
-	char library[PATH_MAX], scratch[PATH_MAX];
-	struct uv_identity id;
-	sigset_t signals, before;
-	pid_t pid;
-	int code;
+	char why[VIEW_WHY_MAX] = "";
+	struct start s = {.o = o};
+	sigset_t signals;
+	int code = -1;
 
-	if (!find_preload(library, false) || claim_host(o->host, o->nics, &id) ||
-	    make_scratch(scratch))
+	if (!find_preload(PRELOAD_UVERBS, s.library, false) || claim_host(o->host, o->nics, &s.id))
 		return EXIT_REFUSED;
 	sigemptyset(&signals);
 	for (size_t i = 0; i < sizeof(forwarded) / sizeof(forwarded[0]); i++)
 		sigaddset(&signals, forwarded[i]);
-	sigprocmask(SIG_BLOCK, &signals, &before);
-	pid = fork();
-	if (pid < 0) {
-		complain("fork: %s", strerror(errno));
-		code = EXIT_REFUSED;
-	} else if (!pid) {
-		child(o, &id, library, scratch, &before);
-	} else {
-		code = attend(pid, &signals);
+	sigprocmask(SIG_BLOCK, &signals, &s.mask);
+	if (o->mode != MODE_HOOKS)
+		code = run_in_namespace(&s, &signals, why);
+	if (code >= 0)
+		return code;
+	if (o->mode == MODE_NAMESPACE) {
+		complain("%s (`gdakit doctor` says what this machine lacks)", why);
+		return EXIT_REFUSED;
 	}
-	rmdir(scratch); /* only if the child did not come so far */
-	return code;
+	if (o->mode == MODE_AUTO)
+		complain("no namespace here (%s): path hooks instead; `gdakit doctor` says what "
+			 "that costs",
+			 why);
+	return run_with_hooks(&s, &signals);
 }
