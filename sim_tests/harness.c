@@ -78,11 +78,13 @@ static void open_nic(struct hx *h, uint32_t i)
 	n->nic = sim_nic(h->sim, i);
 	h->observer_ctx[i] = (struct hx_observer_ctx){.h = h, .nic = i};
 	h->observer[i] = (struct nm_observer){.ctx = &h->observer_ctx[i],
-					      .mask = 1u << NM_EV_DIAGNOSIS | 1u << NM_EV_TX,
+					      .mask = 1u << NM_EV_DIAGNOSIS |
+						      (h->config.trains ? 0 : 1u << NM_EV_TX),
 					      .event = observe};
 	nm_nic_add_observer(n->nic, &h->observer[i]);
 	n->fault = (struct nm_fault){.ctx = n, .mask = 1u << NM_EV_TX, .at = lose};
-	nm_nic_set_fault(n->nic, &n->fault);
+	if (!h->config.trains)
+		nm_nic_set_fault(n->nic, &n->fault);
 	if (!h->config.infiniband) {
 		memset(h->in, 0, sizeof(h->in));
 		PRM_SET(cmd_in, h->in, opcode, PRM_CMD_SET_ROCE_ADDRESS);

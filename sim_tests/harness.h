@@ -46,6 +46,7 @@ struct hx_config {
 	uint8_t port_mtu; /* 0: 5 */
 	uint32_t drop_permille, dup_permille, reorder_permille;
 	bool shuffle;
+	bool trains; /* nobody watches packets or payload: no counts of them, no hx_drop() */
 };
 
 struct hx_nic {

@@ -201,12 +201,14 @@ Test(link_udp, a_full_socket_pushes_back_and_nothing_is_lost_or_reordered)
 {
 	struct link *x = make_link(host_a), *y = make_link(host_b);
 	struct sink *a = make_sink(x), *b = make_sink(y);
+	static uint8_t payload[4 * 1024];
 	uint32_t sent = 0;
 	int err = 0;
 
 	room = 0;
 	while (sent < 1000) {
-		struct nm_packet pkt = packet_to(&b->port, 1, sent, NULL, 0);
+		/* Each longer than the one before it: none is part of the same message. */
+		struct nm_packet pkt = packet_to(&b->port, 1, sent, payload, 4 * (sent + 1));
 
 		err = x->ops->send(x, &a->port, &pkt);
 		if (err)

@@ -54,7 +54,7 @@ struct link_ops {
 	int (*attach)(struct link *link, struct link_port *port, const char **why);
 	void (*detach)(struct link *link, struct link_port *port);
 	/*
-	 * Sends one packet: 0; -EAGAIN: full, try again after the next flush or poll; -EFAULT: the
+	 * Sends one packet or one train: 0; -EAGAIN: full, try again after the next flush or poll; -EFAULT: the
 	 * payload's memory is gone. The payload may be overwritten after return. A packet that no
 	 * port of this host or wire can take is lost silently, as on a wire.
 	 */

@@ -94,7 +94,7 @@ static void local_detach(struct link *link, struct link_port *port)
 
 static void deliver(struct link *link, struct link_port *to, struct nm_packet *pkt)
 {
-	link->counters.received++;
+	link->counters.received += pkt->segs > 1 ? pkt->segs : 1;
 	to->rx(to->ctx, pkt);
 }
 
@@ -141,20 +141,54 @@ static int enqueue(struct local_link *ll, struct link_port *from, struct link_po
 	return 0;
 }
 
+/* One packet through the queue, as the seed wants it. */
+static int serialise(struct local_link *ll, struct link_port *from, struct link_port *to,
+		     const struct nm_packet *pkt)
+{
+	int err;
+
+	if (chance(ll, ll->config.drop_permille)) {
+		ll->link.counters.dropped++;
+		return 0;
+	}
+	err = enqueue(ll, from, to, pkt);
+	if (!err && ll->count < ll->config.queue_packets && chance(ll, ll->config.dup_permille))
+		err = enqueue(ll, from, to, pkt);
+	return err;
+}
+
+/* A train as the packets that it is; what does not find room is lost. */
+static int serialise_train(struct local_link *ll, struct link_port *from, struct link_port *to,
+			   const struct nm_packet *train)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < train->segs && !err; i++) {
+		struct nm_packet pkt;
+
+		if (ll->count >= ll->config.queue_packets)
+			ll->link.counters.dropped++;
+		else if (nm_train_segment(train, i, &pkt))
+			err = serialise(ll, from, to, &pkt);
+	}
+	return err;
+}
+
 static int local_send(struct link *link, struct link_port *port, struct nm_packet *pkt)
 {
 	struct local_link *ll = to_local(link);
 	struct link_host dst;
 	struct link_port *to;
+	uint32_t segs = pkt->segs > 1 ? pkt->segs : 1;
 	uint8_t slot;
-	int err;
 
-	if (ll->config.serialise && ll->count >= ll->config.queue_packets)
+	/* A train waits until all of it fits, or nothing is before it. */
+	if (ll->config.serialise && ll->count && ll->count + segs > ll->config.queue_packets)
 		return -EAGAIN;
-	link->counters.sent++;
+	link->counters.sent += segs;
 	to = link_destination(pkt, &dst, &slot) ? port_of_slot(link, slot) : NULL;
 	if (!to || link_host_lid(dst) != to->id.lid || port->unplugged || to->unplugged) {
-		link->counters.dropped++;
+		link->counters.dropped += segs;
 		return 0;
 	}
 	link_complete_route(&pkt->route, host_of_slot(port->id.slot), dst);
@@ -162,14 +196,7 @@ static int local_send(struct link *link, struct link_port *port, struct nm_packe
 		deliver(link, to, pkt);
 		return 0;
 	}
-	if (chance(ll, ll->config.drop_permille)) {
-		link->counters.dropped++;
-		return 0;
-	}
-	err = enqueue(ll, port, to, pkt);
-	if (!err && ll->count < ll->config.queue_packets && chance(ll, ll->config.dup_permille))
-		err = enqueue(ll, port, to, pkt);
-	return err;
+	return segs > 1 ? serialise_train(ll, port, to, pkt) : serialise(ll, port, to, pkt);
 }
 
 static bool local_flush(struct link *link)

@@ -11,11 +11,16 @@
  * Payload is gathered into a frame buffer when a packet is sent. The copy is what makes the ICRC
  * true: a program may write to its buffer between the checksum and the system call, and READ
  * responses of memory that is being polled do so all the time.
+ *
+ * Datagrams of one size for one address leave as one message that the kernel cuts (UDP_SEGMENT),
+ * and arrive as one (UDP_GRO): each still has its own BTH and ICRC, but the way through the network
+ * stack is paid once. A kernel without either gets and gives single datagrams.
  */
 #include <arpa/inet.h>
 #include <assert.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <netinet/udp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -25,28 +30,51 @@
 #include "emu/link/route.h"
 #include "emu/nicmodel/roce_wire.h"
 
+#ifndef UDP_SEGMENT
+#define UDP_SEGMENT 103 /* linux/udp.h, since Linux 4.18 */
+#endif
+#ifndef UDP_GRO
+#define UDP_GRO 104 /* since Linux 5.0 */
+#endif
+
 enum {
-	UDP_BATCH = 64, /* datagrams of one system call, each way */
+	UDP_BATCH = 64,	   /* messages of one system call */
+	UDP_RX_BATCH = 16, /* likewise, received; each may be as long as a datagram can be */
 	UDP_FRAME = (NM_ROCE_UDP_PAYLOAD_MAX + 63) & ~63,
-	UDP_BUFFER = 64 << 20, /* bytes of socket buffer asked for */
-	UDP_CONTROL = 64,      /* bytes for TOS and the overflow count */
+	UDP_TX_BYTES = 2 * NM_TRAIN_SEGS * UDP_FRAME,
+	UDP_RX_FRAME = 65536,
+	UDP_MESSAGE_MAX = 65507, /* bytes of a message, however it is cut */
+	UDP_CUTS_MAX = 64,	 /* datagrams of one message: UDP_MAX_SEGMENTS of older kernels */
+	UDP_BUFFER = 64 << 20,	 /* bytes of socket buffer asked for */
+	UDP_CONTROL = 96,	 /* bytes for TOS, the size of a cut and the overflow count */
+};
+
+/* One message: datagrams of `size` bytes, the last one perhaps shorter. */
+struct udp_run {
+	uint16_t size, cuts;
+	uint8_t tclass;
+	bool closed; /* its last datagram is shorter */
 };
 
 struct udp_tx {
 	struct mmsghdr msgs[UDP_BATCH];
 	struct iovec iov[UDP_BATCH];
 	struct sockaddr_in to[UDP_BATCH];
+	struct udp_run runs[UDP_BATCH];
 	_Alignas(8) uint8_t control[UDP_BATCH][UDP_CONTROL];
-	uint8_t frames[UDP_BATCH][UDP_FRAME];
 	uint32_t head, count; /* [head, count) wait to be sent */
+	uint32_t used;	      /* bytes of `frames` */
+	bool no_cuts;	      /* the kernel does not cut */
+	bool checksum;	      /* the socket's mode: UDP checksums are made */
+	uint8_t frames[UDP_TX_BYTES];
 };
 
 struct udp_rx {
-	struct mmsghdr msgs[UDP_BATCH];
-	struct iovec iov[UDP_BATCH];
-	struct sockaddr_in from[UDP_BATCH];
-	_Alignas(8) uint8_t control[UDP_BATCH][UDP_CONTROL];
-	uint8_t frames[UDP_BATCH][UDP_FRAME];
+	struct mmsghdr msgs[UDP_RX_BATCH];
+	struct iovec iov[UDP_RX_BATCH];
+	struct sockaddr_in from[UDP_RX_BATCH];
+	_Alignas(8) uint8_t control[UDP_RX_BATCH][UDP_CONTROL];
+	uint8_t frames[UDP_RX_BATCH][UDP_RX_FRAME];
 	uint32_t overflows; /* the kernel's counter, as last seen */
 };
 
@@ -121,6 +149,7 @@ static int open_socket(const char **why)
 	setsockopt(fd, SOL_SOCKET, SO_NO_CHECK, &on, sizeof(on)); /* RoCEv2: UDP checksum 0 */
 	setsockopt(fd, SOL_SOCKET, SO_RXQ_OVFL, &on, sizeof(on));
 	setsockopt(fd, IPPROTO_IP, IP_RECVTOS, &on, sizeof(on));
+	setsockopt(fd, IPPROTO_UDP, UDP_GRO, &on, sizeof(on));
 	set_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF);
 	set_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF);
 	return fd;
@@ -148,16 +177,16 @@ static int claim_slot(const struct udp_link *ul, struct link_host host, int fd, 
 
 static void init_batches(struct udp_port *up)
 {
-	for (unsigned int i = 0; i < UDP_BATCH; i++) {
-		up->tx.iov[i].iov_base = up->tx.frames[i];
+	for (unsigned int i = 0; i < UDP_BATCH; i++)
 		up->tx.msgs[i].msg_hdr = (struct msghdr){
 			.msg_name = &up->tx.to[i],
 			.msg_namelen = sizeof(up->tx.to[i]),
 			.msg_iov = &up->tx.iov[i],
 			.msg_iovlen = 1,
 		};
-		up->rx.iov[i] = (struct iovec){.iov_base = up->rx.frames[i], .iov_len = UDP_FRAME};
-	}
+	for (unsigned int i = 0; i < UDP_RX_BATCH; i++)
+		up->rx.iov[i] =
+			(struct iovec){.iov_base = up->rx.frames[i], .iov_len = UDP_RX_FRAME};
 }
 
 static int udp_attach(struct link *link, struct link_port *port, const char **why)
@@ -225,12 +254,84 @@ static struct link_port *own_port(const struct link *link, struct link_host host
 	return NULL;
 }
 
+static void add_control(struct msghdr *msg, int level, int type, const void *value, size_t len)
+{
+	struct cmsghdr *cmsg =
+		(struct cmsghdr *)((uint8_t *)msg->msg_control + msg->msg_controllen);
+
+	cmsg->cmsg_level = level;
+	cmsg->cmsg_type = type;
+	cmsg->cmsg_len = CMSG_LEN(len);
+	memcpy(CMSG_DATA(cmsg), value, len);
+	msg->msg_controllen += CMSG_SPACE(len);
+}
+
+/* TOS and, for more than one datagram, where to cut. */
+static void set_control(struct udp_tx *tx, uint32_t i)
+{
+	struct msghdr *msg = &tx->msgs[i].msg_hdr;
+	const struct udp_run *run = &tx->runs[i];
+	int tos = run->tclass;
+
+	msg->msg_control = tx->control[i];
+	msg->msg_controllen = 0;
+	memset(tx->control[i], 0, UDP_CONTROL);
+	if (tos)
+		add_control(msg, IPPROTO_IP, IP_TOS, &tos, sizeof(tos));
+	if (run->cuts > 1)
+		add_control(msg, IPPROTO_UDP, UDP_SEGMENT, &run->size, sizeof(run->size));
+	if (!msg->msg_controllen)
+		msg->msg_control = NULL;
+}
+
+/*
+ * The kernel cuts only where it also makes UDP checksums; a RoCEv2 datagram has none, so they are
+ * on only while there is something to cut (on the loopback network nobody computes them).
+ */
+static void set_checksum(struct udp_tx *tx, int fd)
+{
+	bool cuts = false;
+	int off;
+
+	for (uint32_t i = tx->head; i < tx->count; i++)
+		cuts |= tx->runs[i].cuts > 1;
+	off = !cuts;
+	if (cuts != tx->checksum && !setsockopt(fd, SOL_SOCKET, SO_NO_CHECK, &off, sizeof(off)))
+		tx->checksum = cuts;
+}
+
+/* The message at `head` as single datagrams, from now on always. */
+static bool send_uncut(struct link *link, struct udp_tx *tx, int fd)
+{
+	struct udp_run *run = &tx->runs[tx->head];
+	struct iovec *iov = &tx->iov[tx->head];
+
+	tx->no_cuts = true;
+	while (run->cuts) {
+		size_t n = iov->iov_len < run->size ? iov->iov_len : run->size;
+
+		if (sendto(fd, iov->iov_base, n, MSG_DONTWAIT | MSG_NOSIGNAL,
+			   (struct sockaddr *)&tx->to[tx->head], sizeof(tx->to[0])) < 0) {
+			if (errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM)
+				return false;
+			link->counters.dropped++;
+		}
+		iov->iov_base = (uint8_t *)iov->iov_base + n;
+		iov->iov_len -= n;
+		run->cuts--;
+	}
+	tx->head++;
+	return true;
+}
+
 /* True if all that waited has been sent. */
 static bool flush_port(struct link *link, struct link_port *port)
 {
 	struct udp_tx *tx = &((struct udp_port *)port->priv)->tx;
 
 	port->blocked = false;
+	if (tx->head < tx->count)
+		set_checksum(tx, port->fd);
 	while (tx->head < tx->count) {
 		int n = sendmmsg(port->fd, tx->msgs + tx->head, tx->count - tx->head,
 				 MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -240,13 +341,18 @@ static bool flush_port(struct link *link, struct link_port *port)
 		} else if (errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM) {
 			port->blocked = true;
 			return false;
+		} else if (errno != EINTR && tx->runs[tx->head].cuts > 1) {
+			if (!send_uncut(link, tx, port->fd)) {
+				port->blocked = true;
+				return false;
+			}
 		} else if (errno != EINTR) {
 			/* This one cannot be sent (a firewall, say): lost, as on a wire. */
 			link->counters.dropped++;
 			tx->head++;
 		}
 	}
-	tx->head = tx->count = 0;
+	tx->head = tx->count = tx->used = 0;
 	return true;
 }
 
@@ -264,39 +370,39 @@ static void encode_fn(void *arg)
 	a->result = nm_roce_encode_udp(a->pkt, a->ip, a->buf, UDP_FRAME);
 }
 
-static void set_tos(struct msghdr *msg, uint8_t *control, uint8_t tclass)
+/* The datagram behind `used` becomes part of the last message, or one of its own. */
+static void append(struct udp_tx *tx, const struct sockaddr_in *to, uint8_t tclass, uint32_t len)
 {
-	struct cmsghdr *cmsg;
-	int tos = tclass;
+	struct udp_run *run = tx->count > tx->head ? &tx->runs[tx->count - 1] : NULL;
+	uint32_t i = tx->count;
 
-	msg->msg_control = NULL;
-	msg->msg_controllen = 0;
-	if (!tclass)
-		return;
-	memset(control, 0, UDP_CONTROL);
-	msg->msg_control = control;
-	msg->msg_controllen = CMSG_SPACE(sizeof(tos));
-	cmsg = CMSG_FIRSTHDR(msg);
-	cmsg->cmsg_level = IPPROTO_IP;
-	cmsg->cmsg_type = IP_TOS;
-	cmsg->cmsg_len = CMSG_LEN(sizeof(tos));
-	memcpy(CMSG_DATA(cmsg), &tos, sizeof(tos));
+	if (run && !tx->no_cuts && !run->closed && run->tclass == tclass && len <= run->size &&
+	    run->cuts < UDP_CUTS_MAX && tx->iov[i - 1].iov_len + len <= UDP_MESSAGE_MAX &&
+	    memcmp(&tx->to[i - 1], to, sizeof(*to)) == 0) {
+		run->cuts++;
+		run->closed = len < run->size;
+		tx->iov[i - 1].iov_len += len;
+	} else {
+		tx->count++;
+		tx->to[i] = *to;
+		tx->iov[i] = (struct iovec){.iov_base = tx->frames + tx->used, .iov_len = len};
+		tx->runs[i] = (struct udp_run){.size = (uint16_t)len, .cuts = 1, .tclass = tclass};
+	}
+	set_control(tx, tx->count - 1);
+	tx->used += len;
 }
 
+/* There is room. 0, -EFAULT. */
 static int enqueue(struct udp_link *ul, struct link_port *port, const struct nm_packet *pkt,
-		   struct link_host dst, uint8_t slot)
+		   const struct sockaddr_in *to)
 {
 	struct udp_tx *tx = &((struct udp_port *)port->priv)->tx;
 	struct nm_roce_ip ip = {.df = true, .sport = ul->udp_port, .dport = ul->udp_port};
-	struct encode_args args = {.pkt = pkt, .ip = &ip};
+	struct encode_args args = {.pkt = pkt, .ip = &ip, .buf = tx->frames + tx->used};
 	struct sockaddr_in src = address(ul, host_of(port), port->id.slot);
-	uint32_t i = tx->count;
 
-	assert(i < UDP_BATCH);
-	tx->to[i] = address(ul, dst, slot);
 	set_mapped(ip.src, src.sin_addr);
-	set_mapped(ip.dst, tx->to[i].sin_addr);
-	args.buf = tx->frames[i];
+	set_mapped(ip.dst, to->sin_addr);
 	if (ul->link.guard) {
 		if (ul->link.guard(encode_fn, &args))
 			return -EFAULT;
@@ -304,34 +410,56 @@ static int enqueue(struct udp_link *ul, struct link_port *port, const struct nm_
 		encode_fn(&args);
 	}
 	assert(args.result > 0 && "the NIC built a packet that no wire can carry");
-	tx->iov[i].iov_len = (size_t)args.result;
-	set_tos(&tx->msgs[i].msg_hdr, tx->control[i], pkt->route.tclass);
-	tx->count++;
+	append(tx, to, pkt->route.tclass, (uint32_t)args.result);
 	return 0;
+}
+
+static int enqueue_all(struct udp_link *ul, struct link_port *port, const struct nm_packet *pkt,
+		       const struct sockaddr_in *to)
+{
+	struct nm_packet one;
+	int err = 0;
+
+	if (pkt->segs < 2)
+		return enqueue(ul, port, pkt, to);
+	for (uint32_t i = 0; i < pkt->segs && !err; i++) {
+		if (nm_train_segment(pkt, i, &one))
+			err = enqueue(ul, port, &one, to);
+	}
+	return err;
+}
+
+static bool has_room(const struct udp_tx *tx, uint32_t segs)
+{
+	return tx->count + segs <= UDP_BATCH && tx->used + segs * UDP_FRAME <= UDP_TX_BYTES;
 }
 
 static int udp_send(struct link *link, struct link_port *port, struct nm_packet *pkt)
 {
 	struct udp_link *ul = to_udp(link);
 	struct udp_tx *tx = &((struct udp_port *)port->priv)->tx;
+	uint32_t segs = pkt->segs > 1 ? pkt->segs : 1;
 	struct link_port *own = NULL;
+	struct sockaddr_in to;
 	struct link_host dst;
 	uint8_t slot;
 
 	if (!link_destination(pkt, &dst, &slot) || slot >= LINK_SLOTS || port->unplugged) {
-		link->counters.sent++;
-		link->counters.dropped++;
+		link->counters.sent += segs;
+		link->counters.dropped += segs;
 		return 0;
 	}
 	if (!ul->through_socket)
 		own = own_port(link, dst, slot);
-	if (!own && tx->count == UDP_BATCH && !flush_port(link, port))
+	if (!own && !has_room(tx, segs) && !flush_port(link, port))
 		return -EAGAIN;
-	link->counters.sent++;
-	if (!own)
-		return enqueue(ul, port, pkt, dst, slot);
+	link->counters.sent += segs;
+	if (!own) {
+		to = address(ul, dst, slot);
+		return enqueue_all(ul, port, pkt, &to);
+	}
 	link_complete_route(&pkt->route, host_of(port), dst);
-	link->counters.received++;
+	link->counters.received += segs;
 	own->rx(own->ctx, pkt);
 	return 0;
 }
@@ -347,17 +475,22 @@ static bool udp_flush(struct link *link)
 
 /* ---- receiving ---- */
 
-/* TOS of the datagram, and whether the socket has lost any before it. */
+/* TOS of the message, the size of its datagrams, and whether the socket has lost any before it. */
 static void read_control(struct link *link, struct link_port *port, struct msghdr *msg,
-			 uint8_t *tos)
+			 uint8_t *tos, size_t *cut)
 {
 	struct udp_rx *rx = &((struct udp_port *)port->priv)->rx;
 	uint32_t lost;
+	int size;
 
 	*tos = 0;
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
 		if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_TOS) {
 			*tos = *CMSG_DATA(c);
+		} else if (c->cmsg_level == IPPROTO_UDP && c->cmsg_type == UDP_GRO) {
+			memcpy(&size, CMSG_DATA(c), sizeof(size));
+			if (size > 0)
+				*cut = (size_t)size;
 		} else if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SO_RXQ_OVFL) {
 			memcpy(&lost, CMSG_DATA(c), sizeof(lost));
 			link->counters.overflowed += lost - rx->overflows;
@@ -376,18 +509,33 @@ static void refuse(struct link *link, struct link_port *port, const char *why)
 		port->diag(port->ctx, why);
 }
 
+/* One datagram. */
+static void deliver(struct udp_link *ul, struct link_port *port, const struct nm_roce_ip *ip,
+		    struct link_host src, const uint8_t *bytes, size_t len)
+{
+	struct nm_packet pkt;
+	char why[NM_WHY_MAX];
+
+	if (nm_roce_decode_udp(ip, bytes, len, &pkt, why)) {
+		refuse(&ul->link, port, why);
+		return;
+	}
+	link_complete_route(&pkt.route, src, host_of(port));
+	ul->link.counters.received++;
+	port->rx(port->ctx, &pkt);
+}
+
 static void take(struct udp_link *ul, struct link_port *port, unsigned int i)
 {
 	struct udp_rx *rx = &((struct udp_port *)port->priv)->rx;
 	struct msghdr *msg = &rx->msgs[i].msg_hdr;
 	struct sockaddr_in own = address(ul, host_of(port), port->id.slot);
 	struct nm_roce_ip ip = {.df = true, .dport = ul->udp_port};
-	struct nm_packet pkt;
+	size_t len = rx->msgs[i].msg_len, cut = len, off = 0;
 	struct link_host src;
 	uint8_t gid[16];
-	char why[NM_WHY_MAX];
 
-	read_control(&ul->link, port, msg, &ip.tos);
+	read_control(&ul->link, port, msg, &ip.tos, &cut);
 	if (msg->msg_flags & MSG_TRUNC) {
 		refuse(&ul->link, port, "a datagram longer than any RoCEv2 packet");
 		return;
@@ -401,19 +549,18 @@ static void take(struct udp_link *ul, struct link_port *port, unsigned int i)
 		refuse(&ul->link, port, "a datagram from an address outside of 127.0.0.0/8");
 		return;
 	}
-	if (nm_roce_decode_udp(&ip, rx->frames[i], rx->msgs[i].msg_len, &pkt, why)) {
-		refuse(&ul->link, port, why);
-		return;
-	}
-	link_complete_route(&pkt.route, src, host_of(port));
-	ul->link.counters.received++;
-	port->rx(port->ctx, &pkt);
+	do {
+		size_t n = len - off < cut ? len - off : cut;
+
+		deliver(ul, port, &ip, src, rx->frames[i] + off, n);
+		off += n;
+	} while (off < len);
 }
 
 static uint32_t poll_port(struct udp_link *ul, struct link_port *port, uint32_t budget)
 {
 	struct udp_rx *rx = &((struct udp_port *)port->priv)->rx;
-	unsigned int want = budget < UDP_BATCH ? budget : UDP_BATCH;
+	unsigned int want = budget < UDP_RX_BATCH ? budget : UDP_RX_BATCH;
 	int n;
 
 	for (unsigned int i = 0; i < want; i++)

@@ -123,15 +123,38 @@ struct nm_route {
 	uint32_t flow_label; /* 20 bits; IPv6 only */
 };
 
-enum { NM_PKT_HDR_MAX = 64, NM_PKT_MAX_IOV = 32, NM_MTU_MAX = 4096 };
+enum {
+	NM_PKT_HDR_MAX = 64,
+	NM_PKT_MAX_IOV = 32,
+	NM_MTU_MAX = 4096,
+	NM_TRAIN_SEGS = 64, /* packets of a train, at most */
+	NM_TRAIN_MAX = 64 * 1024,
+};
 
+/*
+ * A packet, or a train: consecutive packets of one message that travel through the model as one,
+ * because the cost of a packet is in its handling. The header is what it would be if the path MTU
+ * were as large as the payload (WRITE ONLY with its RETH, say), `segs` and `seg_len` say how a wire
+ * cuts it; nm_train_segment() of roce_wire.h does. A NIC whose packets or payload somebody watches
+ * neither makes trains nor takes one whole, so observers and faults meet what is on the wire.
+ */
 struct nm_packet {
 	struct nm_route route;
 	uint8_t hdr[NM_PKT_HDR_MAX]; /* BTH and extension headers, big endian */
 	uint8_t hdr_len;	     /* bytes; a multiple of 4 */
 	uint8_t niov;
-	uint32_t payload_len; /* bytes without pad; at most NM_MTU_MAX */
+	uint16_t segs;	      /* 0 or 1: one packet; else a train of so many */
+	uint16_t seg_len;     /* train: payload of each packet but the last, bytes */
+	bool stable;	      /* nobody may change the payload before it is acknowledged */
+	uint32_t payload_len; /* bytes without pad; at most NM_MTU_MAX, of a train NM_TRAIN_MAX */
 	struct iovec payload[NM_PKT_MAX_IOV];
+	/*
+	 * Received only. Not NULL: the pieces of `payload` are no pointers, this moves [off,
+	 * off+len) of the payload to memory of this process. 0; -EFAULT: `to` cannot be written;
+	 * -ENODATA: the bytes are gone, and with them the packet, as if the wire had lost it.
+	 */
+	int (*pull)(const struct nm_packet *pkt, uint32_t off, void *to, uint32_t len);
+	void *pull_ctx; /* the link's own */
 };
 
 /* ------------------------------------------------------------------------------------------------
@@ -154,6 +177,8 @@ struct nm_packet {
  * in place; each piece is met before it is touched, with `local` NULL: payload per packet and
  * segment, WQEs as they are fetched, each look at a doorbell record, each CQE and EQE, and an
  * atomic once (to_space) where a copying space has two transfers.
+ *
+ * While TX, RX or DMA is watched or asked, packets are single: there are no trains (nm_packet).
  */
 
 enum nm_event_kind {

@@ -206,7 +206,8 @@ void rc_error_enter(struct nm_qp *qp)
 
 bool rc_turn_over(const struct nm_qp *qp, uint32_t steps)
 {
-	return steps % TURN_STEPS == TURN_STEPS - 1 && nm_now(qp->obj.nic) >= qp->rc->deadline_ns;
+	return (qp->rc->tx.segs > 1 || steps % TURN_STEPS == TURN_STEPS - 1) &&
+	       nm_now(qp->obj.nic) >= qp->rc->deadline_ns;
 }
 
 static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)

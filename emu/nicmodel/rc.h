@@ -212,7 +212,8 @@ struct rc_op {
 	uint32_t len;		     /* payload bytes */
 	uint32_t done;		     /* of them placed */
 	const struct nm_packet *pkt; /* while it is being received */
-	uint8_t *bytes;		     /* else: own copy of the payload, NM_MTU_MAX bytes */
+	uint8_t *bytes;		     /* else: own copy of the payload */
+	uint32_t room;		     /* bytes of that copy, NM_MTU_MAX at least */
 };
 
 /* A READ or atomic that may have to be answered again. */
@@ -344,17 +345,18 @@ struct nm_rc {
 
 /* From or to mapped memory of a space: 0, -EFAULT. */
 int rc_copy(const struct nm_space *space, void *to, const void *from, uint32_t len);
-/* Is a mapped piece of at most one MTU still there? It spans two pages at most, so its ends tell.
- */
+/* Is a mapped piece (of at least a byte) still there? */
 bool rc_there(const struct nm_space *space, const void *ptr, uint32_t len);
 /* [off, off+len) of a ring, mapped at `from`, to the NIC's memory: 0, -EFAULT. */
 int rc_ring_copy(struct nm_qp *qp, const struct nm_mem *ring, const void *from, uint64_t off,
 		 void *to, uint32_t len);
-/* Before a piece of a checked key, mapped at ptr, travels by reference: 0, -EFAULT. At most an MTU.
- */
+/* Before a piece of a checked key, mapped at ptr, travels by reference: 0, -EFAULT. */
 int rc_touch_gather(struct nm_qp *qp, const struct nm_mkey *mkey, uint64_t va, const void *ptr,
 		    uint32_t len);
-/* Payload [off, off+len) of a packet, or of `bytes` if not NULL, to mapped memory: 0, -EFAULT. */
+/*
+ * Payload [off, off+len) of a packet, or of `bytes` if not NULL, to mapped memory: 0, -EFAULT;
+ * -ENODATA: see nm_packet.pull.
+ */
 int rc_copy_payload(const struct nm_space *space, void *to, const struct nm_packet *pkt,
 		    const void *bytes, uint32_t off, uint32_t len);
 
@@ -386,9 +388,11 @@ int rc_req_fetch(struct nm_qp *qp);
 
 /* ---- rc_data.c: the requester's side of payload ---- */
 
-/* Payload [off, off+n) of cur's message into the packet. 0, -EINPROGRESS, or -EPERM with cause set.
+/*
+ * Payload [off, off + *n) of cur's message into the packet; *n becomes one MTU where a train's
+ * would have too many pieces. 0, -EINPROGRESS, or -EPERM with cause set.
  */
-int rc_gather(struct nm_qp *qp, uint64_t off, uint32_t n, uint8_t *cause);
+int rc_gather(struct nm_qp *qp, uint64_t off, uint32_t *n, uint8_t *cause);
 /* Are all data segments of the WQE usable with `need`? */
 bool rc_check_sges(struct nm_qp *qp, const struct nm_wr *wr, uint8_t need, uint8_t *cause);
 void rc_gather_reset(struct nm_qp *qp);
@@ -431,6 +435,8 @@ void rc_fail_recv(struct nm_qp *qp, uint8_t cause);
 /* ---- rc_ack.c ---- */
 
 void rc_ack_receive(struct nm_qp *qp, struct nm_packet *pkt, const struct roce_bth *bth);
+/* Is a train of so many READ responses, from this PSN on, the next of one READ? */
+bool rc_ack_takes(const struct nm_qp *qp, uint32_t psn, uint32_t segs);
 /* At the start of a turn: waits that are over, and an RNR NAK's that begins. */
 void rc_begin_waits(struct nm_qp *qp);
 void rc_timeout(struct nm_qp *qp);
@@ -443,7 +449,7 @@ void rc_resp_run(struct nm_qp *qp);
 void rc_refused(struct nm_qp *qp, uint32_t psn, uint8_t nak, uint8_t cause);
 void rc_not_ready(struct nm_qp *qp, const struct rc_op *op);
 void rc_resp_drop(struct nm_qp *qp); /* queued operations and transfers */
-/* 0 done, -EINPROGRESS, -ECANCELED: a NAK is due instead. */
+/* 0 done, -EINPROGRESS, -ECANCELED: a NAK is due instead, -ENODATA: see nm_packet.pull. */
 int rc_exec(struct nm_qp *qp, struct rc_op *op);
 /* rc_atomic.c: operands from the header behind va and rkey; execution as rc_exec(). */
 void rc_atomic_parse(struct rc_atomic *a, uint8_t opcode, const uint8_t *hdr);
@@ -469,9 +475,21 @@ void rc_receive(struct nm_qp *qp, struct nm_packet *pkt, const struct roce_bth *
 
 /* 0, or -EAGAIN: the link is full, try again later; -EFAULT: the payload's memory is gone. */
 int rc_send(struct nm_qp *qp);
-/* Starts a packet in rc->tx; returns the place of the first extension header. */
+/* Starts a single packet in rc->tx; returns the place of the first extension header. */
 uint8_t *rc_packet(struct nm_qp *qp, uint8_t opcode, bool se, uint32_t payload_len, bool ackreq,
 		   uint32_t psn);
+
+/*
+ * Of `left` bytes of a message from here on: how many may travel as one train (or packet), if at
+ * most `window` PSNs may. A train leaves with rc_train() after rc_packet().
+ */
+uint32_t rc_train_len(const struct nm_qp *qp, uint64_t left, uint32_t window);
+void rc_train(struct nm_qp *qp);
+/* PSNs of the packet or train in rc->tx. */
+static inline uint32_t rc_tx_psns(const struct nm_qp *qp)
+{
+	return qp->rc->tx.segs ? qp->rc->tx.segs : 1;
+}
 
 /* ---- qp.c ---- */
 

@@ -207,24 +207,38 @@ static void decode_response_wqe(struct nm_qp *qp)
 	req->scatter = (struct rc_cursor){.ow = req->rwr.data_ow};
 }
 
+static uint32_t psns_of(const struct nm_packet *pkt)
+{
+	return pkt->segs ? pkt->segs : 1;
+}
+
+bool rc_ack_takes(const struct nm_qp *qp, uint32_t psn, uint32_t segs)
+{
+	struct rc_req *req = &qp->rc->req;
+	const struct rc_swqe *w = rc_swqe_at(req, req->una_seq);
+
+	return req->una == psn && req->una_seq != req->head && w->kind == NM_WR_READ &&
+	       (uint32_t)psn_diff(psn, w->first_psn) + segs <= w->npsn;
+}
+
 static bool response_fits(struct nm_qp *qp, const struct rc_swqe *w, const struct roce_bth *bth,
-			  uint64_t off, uint32_t len)
+			  uint32_t psns, uint64_t off, uint32_t len)
 {
 	const struct roce_op *info = &roce_ops[bth->opcode];
-	bool last = bth->psn == psn_add(w->first_psn, w->npsn - 1);
-	uint32_t want = last ? (uint32_t)(w->len - off) : qp->mtu;
+	bool last = psn_add(bth->psn, psns) == psn_add(w->first_psn, w->npsn);
+	uint32_t want = last ? (uint32_t)(w->len - off) : psns * qp->mtu;
 
 	if (w->kind == NM_WR_ATOMIC)
 		return bth->opcode == ROCE_ATOMIC_ACK && len == 0;
 	return (info->flags & RF_READ) && last == ((info->flags & RF_LAST) != 0) && len == want;
 }
 
-static void response_done(struct nm_qp *qp, const struct rc_swqe *w)
+static void response_done(struct nm_qp *qp, const struct rc_swqe *w, uint32_t psns)
 {
 	struct rc_req *req = &qp->rc->req;
 
 	progressed(qp);
-	req->una = psn_add(req->una, 1);
+	req->una = psn_add(req->una, psns);
 	if (req->una == psn_add(w->first_psn, w->npsn))
 		req->una_seq++;
 }
@@ -243,7 +257,7 @@ static void take_response(struct nm_qp *qp, struct nm_packet *pkt, const struct 
 
 	if (w->syndrome)
 		return;
-	if (!response_fits(qp, w, bth, off, len)) {
+	if (!response_fits(qp, w, bth, psns_of(pkt), off, len)) {
 		nm_diagnose(qp->obj.nic, qp->obj.number,
 			    "WQE %u: %s of %u bytes for PSN 0x%06x is not the answer to %llu bytes "
 			    "from PSN "
@@ -264,7 +278,7 @@ static void take_response(struct nm_qp *qp, struct nm_packet *pkt, const struct 
 		rc_req_fail(qp, req->una_seq, cause);
 		return;
 	}
-	response_done(qp, w);
+	response_done(qp, w, psns_of(pkt));
 }
 
 static void take_packet(struct nm_qp *qp, struct nm_packet *pkt, const struct roce_bth *bth)

@@ -230,24 +230,29 @@ static int gather_bounce(struct nm_qp *qp, uint64_t off, uint32_t n)
 	return rc;
 }
 
-int rc_gather(struct nm_qp *qp, uint64_t off, uint32_t n, uint8_t *cause)
+int rc_gather(struct nm_qp *qp, uint64_t off, uint32_t *n, uint8_t *cause)
 {
 	struct rc_req *req = &qp->rc->req;
 	struct nm_packet *pkt = &qp->rc->tx;
 	int rc = -ENOTSUP;
 
 	pkt->niov = 0;
-	pkt->payload_len = n;
-	if (n == 0)
+	if (*n == 0)
 		return 0;
 	if (!req->through_bounce)
-		rc = gather_iov(qp, off, n);
+		rc = gather_iov(qp, off, *n);
+	if (rc == -ENOTSUP && *n > qp->mtu) {
+		*n = qp->mtu;
+		pkt->niov = 0;
+		if (!req->through_bounce)
+			rc = gather_iov(qp, off, *n);
+	}
 	if (rc == -ENOTSUP) {
 		if (!req->through_bounce)
 			rewind_to(&req->fill, &req->wr, 0);
 		req->through_bounce = true;
 		pkt->niov = 0;
-		rc = gather_bounce(qp, off, n);
+		rc = gather_bounce(qp, off, *n);
 	}
 	if (rc == 0 || rc == -EINPROGRESS)
 		return rc;
@@ -316,6 +321,10 @@ bool rc_scatter(struct nm_qp *qp, uint32_t seq, uint64_t off, const struct nm_pa
 		}
 		/* Behind pieces that still wait, everything waits: memory changes in order. */
 		ptr = req->nlandings ? NULL : nm_mkey_ptr(mkey, sge.va + skip, n);
+		if (!ptr && n > qp->mtu) {
+			n = qp->mtu;
+			ptr = req->nlandings ? NULL : nm_mkey_ptr(mkey, sge.va + skip, n);
+		}
 		if (ptr ? nm_touch_key(qp->obj.nic, qp->obj.number, NM_DMA_SCATTER, true, mkey,
 				       sge.va + skip, n) ||
 				    rc_copy_payload(nm_mkey_space(mkey), ptr, pkt, bytes, done, n)

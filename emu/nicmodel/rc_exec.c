@@ -77,7 +77,16 @@ static int take_recv(struct nm_qp *qp, const struct rc_op *op)
 	return rc;
 }
 
-/* Payload [done, done+len) to va of a checked key: 0, -EINPROGRESS, -EFAULT. */
+/* Much of a train goes in one piece where that is mapped, and else a packet's worth at a time. */
+static uint32_t piece(const struct nm_qp *qp, const struct rc_op *op, const struct nm_mkey *mkey,
+		      uint64_t va, uint32_t len)
+{
+	if (len <= qp->mtu || (!op->moving && nm_mkey_ptr(mkey, va, len)))
+		return len;
+	return qp->mtu;
+}
+
+/* Payload [done, done+len) to va of a checked key: 0, -EINPROGRESS, -EFAULT, -ENODATA. */
 static int place(struct nm_qp *qp, struct rc_op *op, struct nm_mkey *mkey, uint64_t va,
 		 uint32_t len)
 {
@@ -161,8 +170,9 @@ static int scatter_recv(struct nm_qp *qp, struct rc_op *op)
 				  "receive WQE %u: %s", recv->wqe_idx, why);
 			return -ECANCELED;
 		}
+		n = piece(qp, op, mkey, va, n);
 		rc = place(qp, op, mkey, va, n);
-		if (rc == -EINPROGRESS)
+		if (rc == -EINPROGRESS || rc == -ENODATA)
 			return rc;
 		if (rc) {
 			rc_refuse(qp, op->psn, ROCE_NAK_OP, RC_CAUSE_RECV_LKEY,
@@ -178,6 +188,8 @@ static int scatter_recv(struct nm_qp *qp, struct rc_op *op)
 static int exec_send(struct nm_qp *qp, struct rc_op *op)
 {
 	struct rc_recv *recv = &qp->rc->resp.recv;
+	uint32_t off;
+	uint8_t sge;
 	uint64_t got;
 	int rc;
 
@@ -196,7 +208,13 @@ static int exec_send(struct nm_qp *qp, struct rc_op *op)
 		}
 		op->stage = STAGE_RECV;
 	}
+	sge = recv->sge;
+	off = recv->sge_off;
 	rc = scatter_recv(qp, op);
+	if (rc == -ENODATA) {
+		recv->sge = sge;
+		recv->sge_off = off;
+	}
 	if (rc)
 		return rc;
 	recv->got += op->len;
@@ -234,27 +252,35 @@ static int begin_write(struct nm_qp *qp, struct rc_op *op)
 static int place_write(struct nm_qp *qp, struct rc_op *op)
 {
 	struct rc_resp *resp = &qp->rc->resp;
-	struct nm_mkey *mkey = NULL;
 	char why[NM_WHY_MAX];
-	int rc;
 
-	if (op->len == 0)
-		return 0;
-	if (!op->moving) {
-		mkey = check(qp, qp->pdn, resp->w_rkey, resp->w_va, op->len, NM_ACC_RW, why);
-		if (!mkey) {
-			rc_refuse(qp, op->psn, ROCE_NAK_ACCESS, RC_CAUSE_RECV_ACCESS, "%s", why);
+	while (op->done < op->len) {
+		uint64_t va = resp->w_va + op->done;
+		uint32_t n = op->len - op->done;
+		struct nm_mkey *mkey = NULL;
+		int rc;
+
+		if (!op->moving) {
+			mkey = check(qp, qp->pdn, resp->w_rkey, va, n, NM_ACC_RW, why);
+			if (!mkey) {
+				rc_refuse(qp, op->psn, ROCE_NAK_ACCESS, RC_CAUSE_RECV_ACCESS, "%s",
+					  why);
+				return -ECANCELED;
+			}
+		}
+		n = piece(qp, op, mkey, va, n);
+		rc = place(qp, op, mkey, va, n);
+		if (rc == -EFAULT) {
+			rc_refuse(qp, op->psn, ROCE_NAK_ACCESS, RC_CAUSE_RECV_ACCESS,
+				  "the memory behind key 0x%08x at 0x%llx is gone", resp->w_rkey,
+				  (unsigned long long)va);
 			return -ECANCELED;
 		}
+		if (rc)
+			return rc;
+		op->done += n;
 	}
-	rc = place(qp, op, mkey, resp->w_va, op->len);
-	if (rc == -EFAULT) {
-		rc_refuse(qp, op->psn, ROCE_NAK_ACCESS, RC_CAUSE_RECV_ACCESS,
-			  "the memory behind key 0x%08x at 0x%llx is gone", resp->w_rkey,
-			  (unsigned long long)resp->w_va);
-		return -ECANCELED;
-	}
-	return rc;
+	return 0;
 }
 
 static int exec_write(struct nm_qp *qp, struct rc_op *op)

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "emu/nicmodel/roce_wire.h"
+
 uint8_t *rc_packet(struct nm_qp *qp, uint8_t opcode, bool se, uint32_t payload_len, bool ackreq,
 		   uint32_t psn)
 {
@@ -15,8 +17,37 @@ uint8_t *rc_packet(struct nm_qp *qp, uint8_t opcode, bool se, uint32_t payload_l
 	pkt->route = qp->route;
 	pkt->hdr_len = roce_ops[opcode].hdr_len;
 	pkt->payload_len = payload_len;
+	pkt->segs = 0;
+	pkt->stable = false;
 	roce_bth_put(pkt->hdr, opcode, se, payload_len, qp->remote_qpn, ackreq, psn);
 	return pkt->hdr + ROCE_BTH_LEN;
+}
+
+/* Somebody is to see each packet and each piece of its payload. */
+static bool packets_watched(const struct nm_nic *nic)
+{
+	return nm_watched(nic, NM_EV_TX) || nm_watched(nic, NM_EV_RX) || nm_watched(nic, NM_EV_DMA);
+}
+
+uint32_t rc_train_len(const struct nm_qp *qp, uint64_t left, uint32_t window)
+{
+	uint32_t segs = window < NM_TRAIN_SEGS ? window : NM_TRAIN_SEGS;
+	uint32_t len;
+
+	if (left <= qp->mtu || packets_watched(qp->obj.nic))
+		return left < qp->mtu ? (uint32_t)left : qp->mtu;
+	len = segs * qp->mtu < NM_TRAIN_MAX ? segs * qp->mtu : NM_TRAIN_MAX;
+	return left < len ? (uint32_t)left : len;
+}
+
+void rc_train(struct nm_qp *qp)
+{
+	struct nm_packet *pkt = &qp->rc->tx;
+
+	if (pkt->payload_len <= qp->mtu)
+		return;
+	pkt->segs = (uint16_t)((pkt->payload_len + qp->mtu - 1) / qp->mtu);
+	pkt->seg_len = (uint16_t)qp->mtu;
 }
 
 static int send_once(struct nm_qp *qp)
@@ -28,8 +59,8 @@ static int send_once(struct nm_qp *qp)
 	if (rc == -EAGAIN) {
 		qp->rc->req.link_retry_ns = qp->rc->now_ns + RC_LINK_RETRY_NS;
 	} else if (rc == 0) {
-		nic->counters.tx_packets++;
-		nic->counters.tx_bytes += pkt->hdr_len + pkt->payload_len;
+		nic->counters.tx_packets += rc_tx_psns(qp);
+		nic->counters.tx_bytes += nm_roce_bytes(pkt);
 	}
 	return rc;
 }
@@ -65,6 +96,8 @@ static const char *malformed(const struct nm_packet *pkt)
 	info = &roce_ops[pkt->hdr[0]];
 	if (pkt->hdr_len != info->hdr_len)
 		return "header length is not that of its opcode";
+	if (pkt->segs > 1)
+		return nm_train_ok(pkt) ? NULL : "its lengths are not those of a train";
 	if (pkt->niov > NM_PKT_MAX_IOV || pkt->payload_len > NM_MTU_MAX)
 		return "payload is longer than any MTU";
 	for (uint32_t i = 0; i < pkt->niov; i++)
@@ -141,26 +174,53 @@ void rc_receive(struct nm_qp *qp, struct nm_packet *pkt, const struct roce_bth *
 		rc_resp_receive(qp, pkt, bth);
 }
 
+static void receive_point(struct nm_nic *nic, struct nm_packet *pkt);
+
+/* A train of the QP's own MTU that comes when it is expected is taken as it is. */
+static bool takes_whole(const struct nm_qp *qp, const struct nm_packet *pkt,
+			const struct roce_bth *bth)
+{
+	if (!qp->service->reliable || pkt->seg_len != qp->mtu)
+		return false;
+	return roce_ops[bth->opcode].flags & RF_RESP ? rc_ack_takes(qp, bth->psn, pkt->segs)
+						     : bth->psn == qp->rc->resp.epsn;
+}
+
+static void receive_cut(struct nm_nic *nic, const struct nm_packet *train)
+{
+	for (uint32_t i = 0; i < train->segs; i++) {
+		struct nm_packet pkt;
+
+		if (nm_train_segment(train, i, &pkt))
+			receive_point(nic, &pkt);
+	}
+}
+
 static void receive_once(struct nm_nic *nic, struct nm_packet *pkt)
 {
 	const char *wrong = malformed(pkt);
 	struct roce_bth bth;
 	struct nm_qp *qp;
 
-	nic->counters.rx_packets++;
 	if (wrong) {
+		nic->counters.rx_packets++;
 		nm_diagnose(nic, 0, "a packet of opcode 0x%02x, header %u, payload %u: %s: dropped",
 			    pkt->hdr[0], pkt->hdr_len, pkt->payload_len, wrong);
 		return;
 	}
-	nic->counters.rx_bytes += pkt->hdr_len + pkt->payload_len;
 	roce_bth_get(pkt->hdr, &bth);
 	qp = find_qp(nic, pkt, &bth);
+	if (qp && pkt->segs > 1 && !takes_whole(qp, pkt, &bth)) {
+		receive_cut(nic, pkt);
+		return;
+	}
+	nic->counters.rx_packets += pkt->segs > 1 ? pkt->segs : 1;
+	nic->counters.rx_bytes += nm_roce_bytes(pkt);
 	if (qp)
 		qp->service->receive(qp, pkt, &bth);
 }
 
-void nm_nic_receive(struct nm_nic *nic, struct nm_packet *pkt)
+static void receive_point(struct nm_nic *nic, struct nm_packet *pkt)
 {
 	struct nm_event ev = {.kind = NM_EV_RX, .packet = pkt};
 	enum nm_verdict verdict = NM_PASS;
@@ -174,4 +234,35 @@ void nm_nic_receive(struct nm_nic *nic, struct nm_packet *pkt)
 	receive_once(nic, pkt);
 	if (verdict == NM_DUP)
 		receive_once(nic, pkt);
+}
+
+/* Observers look at payload through its pieces. */
+static bool bring_payload(struct nm_packet *pkt, uint8_t *bytes)
+{
+	if (pkt->payload_len && pkt->pull(pkt, 0, bytes, pkt->payload_len))
+		return false;
+	pkt->pull = NULL;
+	pkt->niov = pkt->payload_len > 0;
+	pkt->payload[0] = (struct iovec){.iov_base = bytes, .iov_len = pkt->payload_len};
+	return true;
+}
+
+void nm_nic_receive(struct nm_nic *nic, struct nm_packet *pkt)
+{
+	bool whole = pkt->segs < 2 || !packets_watched(nic) || malformed(pkt) != NULL;
+	uint8_t bytes[NM_MTU_MAX];
+	struct nm_packet one;
+
+	if (whole && (!pkt->pull || !packets_watched(nic))) {
+		receive_point(nic, pkt);
+		return;
+	}
+	for (uint32_t i = 0; i < (whole ? 1u : pkt->segs); i++) {
+		if (whole)
+			one = *pkt;
+		else if (!nm_train_segment(pkt, i, &one))
+			return;
+		if (!one.pull || (one.payload_len <= sizeof(bytes) && bring_payload(&one, bytes)))
+			receive_point(nic, &one);
+	}
 }

@@ -62,17 +62,24 @@ static int read_bytes(struct nm_qp *qp, uint32_t index, struct nm_mkey *mkey, ui
 	return rc;
 }
 
-/* One READ response: 0, -EINPROGRESS, -EAGAIN, -ECANCELED. */
+/* Bytes of the next response or train of them; the answer to a part of a READ ends on an MTU. */
+static uint32_t response_len(const struct nm_qp *qp, const struct rc_rd *rd, uint64_t off)
+{
+	uint32_t psns = (uint32_t)psn_diff(rd->end_psn, rd->cur_psn);
+	uint64_t left = rd->len - off, most = (uint64_t)psns * qp->mtu;
+
+	return rc_train_len(qp, left < most ? left : most, psns);
+}
+
+/* One READ response or train of them: 0, -EINPROGRESS, -EAGAIN, -ECANCELED. */
 static int send_read_response(struct nm_qp *qp, uint32_t index)
 {
 	struct rc_rd *rd = &qp->rc->resp.rds[index];
 	uint64_t off = (uint64_t)(uint32_t)psn_diff(rd->cur_psn, rd->psn) * qp->mtu;
-	uint32_t n = rd->len - off < qp->mtu ? (uint32_t)(rd->len - off) : qp->mtu;
-	bool first = rd->cur_psn == rd->from_psn;
-	bool last = psn_add(rd->cur_psn, 1) == rd->end_psn;
+	uint32_t n = response_len(qp, rd, off);
+	bool first = rd->cur_psn == rd->from_psn, last;
 	static const uint8_t opcodes[4] = {ROCE_READ_RESP_MIDDLE, ROCE_READ_RESP_LAST,
 					   ROCE_READ_RESP_FIRST, ROCE_READ_RESP_ONLY};
-	uint8_t opcode = opcodes[first * 2 + last];
 	struct nm_packet *pkt = &qp->rc->tx;
 	uint64_t va = rd->va + off;
 	struct nm_mkey *mkey = NULL;
@@ -88,14 +95,18 @@ static int send_read_response(struct nm_qp *qp, uint32_t index)
 				  why);
 			return -ECANCELED;
 		}
+		if (n > qp->mtu && !nm_mkey_ptr(mkey, va, n))
+			n = qp->mtu;
 		rc = read_bytes(qp, index, mkey, off, n, &bytes);
 	}
 	if (rc == -EINPROGRESS)
 		return rc;
 	pkt->niov = n > 0;
 	pkt->payload[0] = (struct iovec){.iov_base = bytes, .iov_len = n};
+	last = psn_add(rd->cur_psn, n > qp->mtu ? (n + qp->mtu - 1) / qp->mtu : 1) == rd->end_psn;
 	if (rc == 0) {
-		ext = rc_packet(qp, opcode, false, n, false, rd->cur_psn);
+		ext = rc_packet(qp, opcodes[first * 2 + last], false, n, false, rd->cur_psn);
+		rc_train(qp);
 		if (first || last)
 			roce_aeth_put(ext, ROCE_AETH_ACK, rd->msn);
 		rc = rc_send(qp);
@@ -139,11 +150,11 @@ static int send_rds(struct nm_qp *qp, uint32_t *budget)
 					: send_read_response(qp, index);
 			if (rc)
 				return rc;
-			(*budget)--;
+			*budget -= *budget < rc_tx_psns(qp) ? *budget : rc_tx_psns(qp);
 			if (rc_turn_over(qp, *budget))
 				*budget = 0;
 			qp->rc->moved = true;
-			rd->cur_psn = psn_add(rd->cur_psn, 1);
+			rd->cur_psn = psn_add(rd->cur_psn, rc_tx_psns(qp));
 			if (rd->cur_psn == rd->end_psn)
 				rd->pending = false;
 		}

@@ -171,41 +171,45 @@ static bool may_begin(struct nm_qp *qp, const struct rc_swqe *w)
 	return span < RC_PSN_SPAN;
 }
 
-static bool ask_for_ack(const struct nm_qp *qp, uint32_t psn, bool last)
+/* In the last packet of the n bytes that begin with this PSN. */
+static bool ask_for_ack(const struct nm_qp *qp, uint32_t psn, uint32_t n, bool last)
 {
 	uint32_t every = UINT32_C(1) << qp->log_ack_req_freq;
+	uint32_t psns = n > qp->mtu ? (n + qp->mtu - 1) / qp->mtu : 1;
 
 	if (every > RC_ACK_EVERY)
 		every = RC_ACK_EVERY;
-	return last || (psn & (every - 1)) == every - 1;
+	return last || (psn & (every - 1)) + psns >= every;
 }
 
 /* 0, or why it was not sent; -EPERM: the WQE failed. */
 int rc_send_data(struct nm_qp *qp, struct rc_swqe *w, uint64_t off)
 {
 	struct rc_req *req = &qp->rc->req;
-	uint64_t left = w->len - off;
-	uint32_t n = left < qp->mtu ? (uint32_t)left : qp->mtu;
-	bool first = off == 0, last = left == n;
-	bool imm = last && req->wr.imm_valid;
-	bool is_write = w->kind == NM_WR_WRITE;
+	uint32_t window = RC_WINDOW - (uint32_t)psn_diff(req->snd_psn, req->una);
+	uint32_t n = rc_train_len(qp, w->len - off, window);
+	bool first = off == 0, is_write = w->kind == NM_WR_WRITE, last, imm;
 	uint8_t cause = RC_CAUSE_NONE;
 	uint8_t opcode, *ext;
 	int rc;
 
-	if (first && (!last || req->wr.nsge > 1) &&
+	if (first && (w->len > qp->mtu || req->wr.nsge > 1) &&
 	    !rc_check_sges(qp, &req->wr, NM_ACC_LR, &cause)) {
 		rc_req_fail(qp, req->cur, cause);
 		return -EPERM;
 	}
-	rc = rc_gather(qp, off, n, &cause);
+	rc = rc_gather(qp, off, &n, &cause);
 	if (rc == -EPERM)
 		rc_req_fail(qp, req->cur, cause);
 	if (rc)
 		return rc;
+	last = off + n == w->len;
+	imm = last && req->wr.imm_valid;
 	opcode = (is_write ? write_opcodes : send_opcodes)[first * 2 + last];
 	ext = rc_packet(qp, (uint8_t)(opcode + imm), last && w->se && (imm || !is_write), n,
-			ask_for_ack(qp, req->snd_psn, last), req->snd_psn);
+			ask_for_ack(qp, req->snd_psn, n, last), req->snd_psn);
+	rc_train(qp);
+	qp->rc->tx.stable = !req->through_bounce;
 	if (is_write && first) {
 		roce_reth_put(ext, req->wr.raddr, req->wr.rkey, (uint32_t)w->len);
 		ext += ROCE_RETH_LEN;
@@ -218,7 +222,7 @@ int rc_send_data(struct nm_qp *qp, struct rc_swqe *w, uint64_t off)
 		return -EPERM;
 	}
 	if (rc == 0)
-		req->snd_psn = psn_add(req->snd_psn, 1);
+		req->snd_psn = psn_add(req->snd_psn, rc_tx_psns(qp));
 	return rc;
 }
 
@@ -333,7 +337,7 @@ static int send_packet(struct nm_qp *qp, struct rc_swqe *w)
 	}
 }
 
-/* One packet, or one silent WQE. 0: go on; else stop for now. */
+/* One packet or train, or one silent WQE. 0: go on; else stop for now. */
 static int step(struct nm_qp *qp)
 {
 	struct rc_req *req = &qp->rc->req;
@@ -375,6 +379,7 @@ void rc_req_run(struct nm_qp *qp)
 			rc = step(qp);
 			if (rc || rc_turn_over(qp, i))
 				break;
+			i += rc_tx_psns(qp) - 1;
 		}
 		if (rc == 0)
 			nm_qp_schedule(qp);

@@ -26,6 +26,10 @@ void rc_resp_start(struct nm_qp *qp, uint32_t psn)
 
 static void release(struct rc_resp *resp, struct rc_op *op)
 {
+	if (op->room > NM_MTU_MAX) { /* a train's: too large to keep */
+		free(op);
+		return;
+	}
 	op->next = resp->queue_free;
 	resp->queue_free = op;
 }
@@ -58,33 +62,49 @@ void rc_resp_drop(struct nm_qp *qp)
 	resp->ack_due = false;
 }
 
+static bool copy_payload(const struct nm_packet *pkt, uint8_t *to)
+{
+	if (pkt->pull)
+		return pkt->payload_len == 0 || pkt->pull(pkt, 0, to, pkt->payload_len) == 0;
+	for (uint32_t i = 0; i < pkt->niov; i++) {
+		memcpy(to, pkt->payload[i].iov_base, pkt->payload[i].iov_len);
+		to += pkt->payload[i].iov_len;
+	}
+	return true;
+}
+
+/* What it takes of RC_QUEUE_MAX. */
+static uint32_t queue_cost(const struct nm_qp *qp, const struct rc_op *op)
+{
+	return op->len > qp->mtu ? op->len / qp->mtu : 1;
+}
+
 static bool enqueue(struct nm_qp *qp, const struct rc_op *op)
 {
 	struct rc_resp *resp = &qp->rc->resp;
-	struct rc_op *copy = resp->queue_free;
-	uint8_t *to;
+	uint32_t room = op->len > NM_MTU_MAX ? op->len : NM_MTU_MAX;
+	struct rc_op *copy = room > NM_MTU_MAX ? NULL : resp->queue_free;
 
-	if (resp->nqueue >= RC_QUEUE_MAX)
+	if (resp->nqueue + queue_cost(qp, op) > RC_QUEUE_MAX)
 		return false;
 	if (copy)
 		resp->queue_free = copy->next;
 	else
-		copy = malloc(sizeof(*copy) + NM_MTU_MAX);
+		copy = malloc(sizeof(*copy) + room);
 	if (!copy)
 		return false;
 	*copy = *op;
 	copy->next = NULL;
 	copy->bytes = (uint8_t *)(copy + 1);
-	to = copy->bytes;
-	for (uint32_t i = 0; i < op->pkt->niov; i++) {
-		memcpy(to, op->pkt->payload[i].iov_base, op->pkt->payload[i].iov_len);
-		to += op->pkt->payload[i].iov_len;
+	copy->room = room;
+	if (!copy_payload(op->pkt, copy->bytes)) {
+		release(resp, copy);
+		return false;
 	}
-	assert((uint32_t)(to - copy->bytes) == op->len);
 	copy->pkt = NULL;
 	*resp->queue_tail = copy;
 	resp->queue_tail = &copy->next;
-	resp->nqueue++;
+	resp->nqueue += queue_cost(qp, op);
 	return true;
 }
 
@@ -121,7 +141,7 @@ static void run_queue(struct nm_qp *qp)
 		resp->queue = op->next;
 		if (!resp->queue)
 			resp->queue_tail = &resp->queue;
-		resp->nqueue--;
+		resp->nqueue -= queue_cost(qp, op);
 		release(resp, op);
 	}
 	if (resp->queue) {
@@ -211,9 +231,9 @@ static const char *malformed(const struct nm_qp *qp, const struct rc_op *op)
 		return "a new message begins before the one under way has ended";
 	if (!(flags & RF_FIRST) && !(flags & open))
 		return "it continues a message that did not begin";
-	if ((flags & RF_PAYLOAD) && !(flags & RF_LAST) && op->len != qp->mtu)
+	if ((flags & RF_PAYLOAD) && !(flags & RF_LAST) && op->len != op->npsn * qp->mtu)
 		return "only the last packet of a message may be shorter than the path MTU";
-	if (op->len > qp->mtu)
+	if ((flags & RF_PAYLOAD) && op->len > op->npsn * qp->mtu)
 		return "it is longer than the path MTU";
 	if ((flags & RF_LAST) && !(flags & RF_FIRST) && op->len == 0)
 		return "the last packet of a long message is empty";
@@ -235,7 +255,7 @@ static void parse(const struct nm_qp *qp, const struct nm_packet *pkt, const str
 		.se = bth->se,
 		.ackreq = bth->ackreq,
 		.psn = bth->psn,
-		.npsn = 1,
+		.npsn = pkt->segs ? pkt->segs : 1,
 		.len = pkt->payload_len,
 		.pkt = pkt,
 	};
@@ -256,6 +276,21 @@ static void parse(const struct nm_qp *qp, const struct nm_packet *pkt, const str
 		op->npsn = (uint32_t)(((uint64_t)op->dma_len + qp->mtu - 1) / qp->mtu);
 }
 
+/* Its payload was gone when it was to be moved: as if the wire had lost it. */
+static void lost(struct nm_qp *qp, const struct rc_op *op)
+{
+	struct rc_resp *resp = &qp->rc->resp;
+
+	nm_diagnose(qp->obj.nic, qp->obj.number,
+		    "the payload of %s with PSN 0x%06x is gone: taken as lost", op->info->name,
+		    op->psn);
+	resp->epsn = op->psn;
+	resp->open = op->prev_open;
+	resp->silent = true;
+	resp->nak_due = true;
+	resp->nak_syndrome = ROCE_NAK_SEQ;
+}
+
 static void accept(struct nm_qp *qp, struct rc_op *op)
 {
 	struct rc_resp *resp = &qp->rc->resp;
@@ -271,6 +306,8 @@ static void accept(struct nm_qp *qp, struct rc_op *op)
 		rc = rc_exec(qp, op);
 	if (rc == 0) {
 		executed(qp, op);
+	} else if (rc == -ENODATA) {
+		lost(qp, op);
 	} else if (rc == -EINPROGRESS && !enqueue(qp, op)) {
 		resp->epsn = op->psn;
 		resp->open = op->prev_open;

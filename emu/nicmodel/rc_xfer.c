@@ -13,14 +13,27 @@ int rc_copy(const struct nm_space *space, void *to, const void *from, uint32_t l
 	return 0;
 }
 
+struct touch_args {
+	const uint8_t *bytes;
+	uint32_t len;
+};
+
+enum { TOUCH_STEP = 4096 }; /* no page is smaller */
+
+static NM_MAY_FAULT void touch_fn(void *arg)
+{
+	const struct touch_args *a = arg;
+
+	for (uint32_t off = 0; off < a->len; off += TOUCH_STEP)
+		(void)*(const volatile uint8_t *)(a->bytes + off);
+	(void)*(const volatile uint8_t *)(a->bytes + a->len - 1);
+}
+
 bool rc_there(const struct nm_space *space, const void *ptr, uint32_t len)
 {
-	const uint8_t *bytes = ptr;
-	uint8_t probe;
+	struct touch_args args = {.bytes = ptr, .len = len};
 
-	static_assert(NM_MTU_MAX <= 4096, "no more than two pages of any size");
-	return !space->ops->copy || (space->ops->copy(&probe, bytes, 1) == 0 &&
-				     space->ops->copy(&probe, bytes + len - 1, 1) == 0);
+	return !space->ops->guarded || space->ops->guarded(touch_fn, &args) == 0;
 }
 
 int rc_copy_payload(const struct nm_space *space, void *to, const struct nm_packet *pkt,
@@ -31,6 +44,8 @@ int rc_copy_payload(const struct nm_space *space, void *to, const struct nm_pack
 
 	if (bytes)
 		return rc_copy(space, out, (const uint8_t *)bytes + off, len);
+	if (pkt->pull)
+		return pkt->pull(pkt, off, to, len);
 	for (uint32_t i = 0; i < pkt->niov && len > 0 && rc == 0; i++) {
 		uint32_t have = (uint32_t)pkt->payload[i].iov_len;
 		uint32_t n;

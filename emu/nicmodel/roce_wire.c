@@ -78,6 +78,140 @@ int nm_roce_ext_len(uint8_t bth_opcode)
 	return (int)ext_len_plus1[bth_opcode] - 1;
 }
 
+/*
+ * What the packets of a message are, by bits 4:0 of the opcode that it has as one packet (or run of
+ * packets): first, and last. Between them lie middle ones. 0xff: not a message of packets.
+ */
+enum { CUT_NONE = 0xff, OP_CLASS = 0xe0, OP_CODE = 0x1f };
+
+static const struct {
+	uint8_t first, middle, last;
+} cuts[OP_CODE + 1] = {
+	[0x00] = {0x00, 0x01, 0x01},
+	[0x01] = {0x01, 0x01, 0x01},
+	[0x02] = {0x01, 0x01, 0x02},
+	[0x03] = {0x01, 0x01, 0x03},
+	[0x04] = {0x00, 0x01, 0x02},
+	[0x05] = {0x00, 0x01, 0x03},
+	[0x06] = {0x06, 0x07, 0x07},
+	[0x07] = {0x07, 0x07, 0x07},
+	[0x08] = {0x07, 0x07, 0x08},
+	[0x09] = {0x07, 0x07, 0x09},
+	[0x0a] = {0x06, 0x07, 0x08},
+	[0x0b] = {0x06, 0x07, 0x09},
+	[0x0c] = {CUT_NONE, CUT_NONE, CUT_NONE},
+	[0x0d] = {0x0d, 0x0e, 0x0e},
+	[0x0e] = {0x0e, 0x0e, 0x0e},
+	[0x0f] = {0x0e, 0x0e, 0x0f},
+	[0x10] = {0x0d, 0x0e, 0x0f},
+	[0x11] = {CUT_NONE, CUT_NONE, CUT_NONE},
+	[0x12] = {CUT_NONE, CUT_NONE, CUT_NONE},
+	[0x13] = {CUT_NONE, CUT_NONE, CUT_NONE},
+	[0x14] = {CUT_NONE, CUT_NONE, CUT_NONE},
+	[0x15] = {CUT_NONE, CUT_NONE, CUT_NONE},
+	[0x16] = {0x01, 0x01, 0x16},
+	[0x17] = {0x00, 0x01, 0x16},
+	[0x18 ... OP_CODE] = {CUT_NONE, CUT_NONE, CUT_NONE},
+};
+
+bool nm_train_ok(const struct nm_packet *train)
+{
+	uint64_t before = (uint64_t)(train->segs - 1u) * train->seg_len, sum = 0;
+	uint8_t op = train->hdr[0];
+
+	if (train->segs < 2 || train->segs > NM_TRAIN_SEGS || train->seg_len > NM_MTU_MAX ||
+	    train->seg_len % 4 || train->payload_len > NM_TRAIN_MAX ||
+	    train->payload_len <= before || train->payload_len > before + train->seg_len)
+		return false;
+	if (cuts[op & OP_CODE].first == CUT_NONE || nm_roce_ext_len(op) < 0 ||
+	    train->hdr_len != NM_ROCE_BTH_LEN + nm_roce_ext_len(op) ||
+	    nm_roce_ext_len((op & OP_CLASS) | cuts[op & OP_CODE].middle) < 0)
+		return false;
+	if (train->niov > NM_PKT_MAX_IOV)
+		return false;
+	for (unsigned int i = 0; i < train->niov; i++) {
+		if (train->payload[i].iov_len > NM_TRAIN_MAX)
+			return false;
+		sum += train->payload[i].iov_len;
+	}
+	return sum == train->payload_len;
+}
+
+/* [off, off+len) of the train's payload. */
+static void cut_payload(const struct nm_packet *train, uint32_t off, uint32_t len,
+			struct nm_packet *pkt)
+{
+	pkt->niov = 0;
+	pkt->payload_len = len;
+	for (unsigned int i = 0; i < train->niov && len; i++) {
+		size_t have = train->payload[i].iov_len, n;
+
+		if (off >= have) {
+			off -= (uint32_t)have;
+			continue;
+		}
+		n = have - off < len ? have - off : len;
+		pkt->payload[pkt->niov].iov_base = (uint8_t *)train->payload[i].iov_base + off;
+		pkt->payload[pkt->niov++].iov_len = n;
+		len -= (uint32_t)n;
+		off = 0;
+	}
+}
+
+bool nm_train_segment(const struct nm_packet *train, uint32_t i, struct nm_packet *pkt)
+{
+	uint8_t group = train->hdr[0] & OP_CLASS, code = train->hdr[0] & OP_CODE, op;
+	bool first = i == 0, last = i + 1 == train->segs;
+	uint32_t off = i * train->seg_len, psn, len;
+	int common, own;
+
+	if (i >= train->segs || cuts[code].first == CUT_NONE)
+		return false;
+	op = group | (first ? cuts[code].first : last ? cuts[code].last : cuts[code].middle);
+	/* What every packet has (XRCETH) comes first, then what only this one has. */
+	common = nm_roce_ext_len(group | cuts[code].middle);
+	own = nm_roce_ext_len(op) - common;
+	if (common < 0 || own < 0 || NM_ROCE_BTH_LEN + common + own > train->hdr_len)
+		return false;
+	len = last ? train->payload_len - off : train->seg_len;
+	pkt->route = train->route;
+	pkt->segs = 0;
+	pkt->seg_len = 0;
+	pkt->stable = train->stable;
+	pkt->pull = train->pull;
+	pkt->pull_ctx = train->pull_ctx;
+	memcpy(pkt->hdr, train->hdr, NM_ROCE_BTH_LEN + (size_t)common);
+	memcpy(pkt->hdr + NM_ROCE_BTH_LEN + common,
+	       first ? train->hdr + NM_ROCE_BTH_LEN + common : train->hdr + train->hdr_len - own,
+	       (size_t)own);
+	pkt->hdr_len = (uint8_t)(NM_ROCE_BTH_LEN + common + own);
+	pkt->hdr[0] = op;
+	psn = ((uint32_t)train->hdr[9] << 16 | (uint32_t)train->hdr[10] << 8 | train->hdr[11]) + i;
+	pkt->hdr[9] = (uint8_t)(psn >> 16);
+	pkt->hdr[10] = (uint8_t)(psn >> 8);
+	pkt->hdr[11] = (uint8_t)psn;
+	pkt->hdr[1] = (uint8_t)((pkt->hdr[1] & ~0x30u) | (-len & 3) << 4);
+	if (!last) {
+		pkt->hdr[1] &= 0x7f; /* solicited event */
+		pkt->hdr[8] &= 0x7f; /* request for an ACK */
+	}
+	cut_payload(train, off, len, pkt);
+	return true;
+}
+
+uint32_t nm_roce_bytes(const struct nm_packet *pkt)
+{
+	uint8_t group = pkt->hdr[0] & OP_CLASS, code = pkt->hdr[0] & OP_CODE;
+	uint32_t bytes = pkt->hdr_len + pkt->payload_len;
+
+	if (pkt->segs < 2)
+		return bytes;
+	bytes = pkt->payload_len + pkt->segs * NM_ROCE_BTH_LEN;
+	bytes += (uint32_t)nm_roce_ext_len(group | cuts[code].first);
+	bytes += (pkt->segs - 2u) * (uint32_t)nm_roce_ext_len(group | cuts[code].middle);
+	return bytes + (uint32_t)nm_roce_ext_len(group | cuts[code].last);
+}
+
 static void put16(uint8_t *p, unsigned int v)
 {
 	p[0] = (uint8_t)(v >> 8);
@@ -352,6 +486,10 @@ int nm_roce_decode_udp(const struct nm_roce_ip *ip, const uint8_t *buf, size_t l
 	memcpy(pkt->hdr, buf, hdr_len);
 	pkt->hdr_len = (uint8_t)hdr_len;
 	pkt->payload_len = (uint32_t)(body - pad);
+	pkt->segs = 0;
+	pkt->seg_len = 0;
+	pkt->stable = false;
+	pkt->pull = NULL;
 	pkt->niov = pkt->payload_len ? 1 : 0;
 	pkt->payload[0].iov_base = (void *)(uintptr_t)(buf + hdr_len);
 	pkt->payload[0].iov_len = pkt->payload_len;

@@ -71,6 +71,16 @@ int nm_roce_encode_udp(const struct nm_packet *pkt, const struct nm_roce_ip *ip,
 int nm_roce_encode(const struct nm_packet *pkt, uint8_t *buf, size_t cap);
 
 /*
+ * Packet i of a train as one of its own, as it lies on the wire; the payload stays where it is.
+ * False: the opcode is not one of a message that can be cut, or i is none of its packets.
+ */
+bool nm_train_segment(const struct nm_packet *train, uint32_t i, struct nm_packet *pkt);
+/* Is the train what its fields say: a message's opcode, and lengths that agree? */
+bool nm_train_ok(const struct nm_packet *train);
+/* Bytes of a packet's, or all of a train's, headers and payload. */
+uint32_t nm_roce_bytes(const struct nm_packet *pkt);
+
+/*
  * The other direction. The packet's payload points into `buf`. 0, or -EBADMSG with a sentence
  * in why (NM_WHY_MAX bytes; may be NULL). Everything is bounded before it is read. The pad count
  * stays in the BTH.
