@@ -47,8 +47,6 @@ RIG_TEST(cmd_caps, what_is_not_modelled_is_not_advertised)
 	cr_expect_eq(PRM_GET(cmd_hca_cap, cap, ud), 0);
 	cr_expect_eq(PRM_GET(cmd_hca_cap, cap, xrc), 0);
 	cr_expect_eq(PRM_GET(cmd_hca_cap, cap, dct), 0);
-	cr_expect_eq(PRM_GET(cmd_hca_cap, cap, cqe_compression), 0);
-	cr_expect_eq(PRM_GET(cmd_hca_cap, cap, cq_resize), 0);
 	cr_expect_eq(PRM_GET(cmd_hca_cap, cap, pg), 0);
 	cr_expect_eq(PRM_GET(cmd_hca_cap, cap, eth_net_offloads), 0);
 	cr_expect_eq(PRM_GET(cmd_hca_cap, cap, log_max_klm_list_size), 0);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Commands of completion and event queues. */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "emu/nicmodel/cmd.h"
@@ -13,9 +14,12 @@ enum {
 	NM_CQ_OP_MOD_RESIZE = 1,
 	NM_CQ_STATUS_OVERFLOW = 9, /* cqc.status */
 	NM_PAGE_OFFSET_UNITS = 64, /* page_offset counts 64ths of a page */
+	NM_CQ_PERIOD_FROM_CQE = 1, /* cqc.cq_period_mode: the timer restarts with each CQE */
+	NM_NS_PER_US = 1000,
 };
 
 /* MODIFY_CQ field_select (PRM: bits of the fields that a plain modify may change). */
+enum { NM_CQ_RESIZE_FIELDS = 7 }; /* resize: log_cq_size, page_offset, log_page_size */
 enum { NM_CQ_SEL_PERIOD = 1, NM_CQ_SEL_COUNT = 2, NM_CQ_SEL_OI = 4, NM_CQ_SEL_PERIOD_MODE = 16 };
 
 /* ---- EQ ---- */
@@ -127,15 +131,25 @@ static uint8_t cq_geometry(struct nm_cmd *c, struct nm_cq *cq)
 	if (cqe_sz != 0 && cqe_sz != NM_CQE_SZ_128 && cqe_sz != NM_CQE_SZ_128_PAD)
 		return nm_cmd_fail(c, PRM_STATUS_BAD_PARAM, NM_SYND_FIELD,
 				   "cqe_sz is %u; 0 (64 bytes), 1 and 2 (128 bytes) exist", cqe_sz);
-	if (PRM_GET(cqc, cq->cqc, cqe_comp_en))
-		return nm_cmd_fail(c, PRM_STATUS_BAD_PARAM, NM_SYND_UNMODELLED,
-				   "CQE compression is not modelled (and not advertised)");
 	return PRM_STATUS_OK;
 }
 
-static uint8_t cq_ring(struct nm_cmd *c, struct nm_cq *cq)
+/* What the data path needs of the moderation fields. */
+static void cq_moderation(struct nm_cq *cq)
 {
-	uint32_t log_page = PRM_GET(cqc, cq->cqc, log_page_size) + NM_LOG_ADAPTER_PAGE;
+	cq->mod_period_ns = (uint64_t)PRM_GET(cqc, cq->cqc, cq_period) * NM_NS_PER_US;
+	cq->mod_count = PRM_GET(cqc, cq->cqc, cq_max_count);
+	cq->mod_from_cqe = PRM_GET(cqc, cq->cqc, cq_period_mode) == NM_CQ_PERIOD_FROM_CQE;
+	cq->mod_break = PRM_GET(cqc, cq->cqc, scqe_break_moderation_en);
+}
+
+/* The ring of 1 << log_size entries that the mailbox describes: MODIFY_CQ has page list and umem
+ * where CREATE_CQ has them. */
+static uint8_t cq_ring(struct nm_cmd *c, const struct nm_cq *cq, uint8_t log_size,
+		       struct nm_mem *mem, struct nm_umem **umem)
+{
+	const uint8_t *cqc = PRM_CPTR(create_cq_in, c->in, cq_context);
+	uint32_t log_page = PRM_GET(cqc, cqc, log_page_size) + NM_LOG_ADAPTER_PAGE;
 	struct nm_cmd_region r = {
 		.what = "CQ",
 		.umem_valid = PRM_GET(create_cq_in, c->in, cq_umem_valid),
@@ -143,18 +157,18 @@ static uint8_t cq_ring(struct nm_cmd *c, struct nm_cq *cq)
 		.umem_off = PRM_GET64(create_cq_in, c->in, cq_umem_offset),
 		.pas_off = PRM_create_cq_in_pas_OFF,
 		.log_page = (uint8_t)log_page,
-		.page_off = ((uint64_t)PRM_GET(cqc, cq->cqc, page_offset) << log_page) /
+		.page_off = ((uint64_t)PRM_GET(cqc, cqc, page_offset) << log_page) /
 			    NM_PAGE_OFFSET_UNITS,
 		/* A collapsed CQ has one entry whatever its size says. */
-		.len = cq->collapsed ? cq->cqe_sz : (uint64_t)cq->cqe_sz << cq->log_size};
-	uint8_t status = nm_cmd_region(c, &r, &cq->mem, &cq->umem);
+		.len = cq->collapsed ? cq->cqe_sz : (uint64_t)cq->cqe_sz << log_size};
+	uint8_t status = nm_cmd_region(c, &r, mem, umem);
 
-	for (uint32_t n = 0; !status && n < cq->mem.next; n++) {
-		if (cq->mem.ext[n].addr % cq->cqe_sz)
+	for (uint32_t n = 0; !status && n < mem->next; n++) {
+		if (mem->ext[n].addr % cq->cqe_sz)
 			return nm_cmd_fail(
 				c, PRM_STATUS_BAD_PARAM, NM_SYND_ADDRESS,
 				"the ring at 0x%llx is not aligned to its entries of %u bytes",
-				(unsigned long long)cq->mem.ext[n].addr, cq->cqe_sz);
+				(unsigned long long)mem->ext[n].addr, cq->cqe_sz);
 	}
 	return status;
 }
@@ -176,7 +190,8 @@ static uint8_t cq_build(struct nm_cmd *c, struct nm_cq *cq)
 	cq->uar = (struct nm_uar *)nm_cmd_use(c, NM_OBJ_UAR, uar_page, &status);
 	if (!cq->uar)
 		return status;
-	status = cq_ring(c, cq);
+	cq_moderation(cq);
+	status = cq_ring(c, cq, cq->log_size, &cq->mem, &cq->umem);
 	if (!status)
 		status = nm_cmd_dbr(c, PRM_GET(cqc, cq->cqc, dbr_umem_valid),
 				    PRM_GET(cqc, cq->cqc, dbr_umem_id),
@@ -244,7 +259,59 @@ uint8_t nm_cmd_query_cq(struct nm_cmd *c)
 	return PRM_STATUS_OK;
 }
 
-/* Moderation is remembered and reported; events are never held back, which every setting allows. */
+static uint8_t resize_refused(struct nm_cmd *c, const struct nm_cq *cq, uint8_t log_size, int err)
+{
+	if (err == -ENOMEM)
+		return nm_cmd_no_memory(c);
+	if (err == -ENOSPC)
+		return nm_cmd_fail(c, PRM_STATUS_BAD_SIZE_OUTS, NM_SYND_STATE,
+				   "CQ 0x%x: %u CQEs are not consumed, and one more entry must fit "
+				   "into %u entries before and %u after",
+				   cq->obj.number, (cq->producer - cq->consumer) & 0xffffff,
+				   1u << cq->log_size, 1u << log_size);
+	return nm_cmd_fail(c, PRM_STATUS_BAD_RES_STATE, NM_SYND_STATE,
+			   "CQ 0x%x has failed, or its ring or record cannot be reached",
+			   cq->obj.number);
+}
+
+static uint8_t cq_resize(struct nm_cmd *c, struct nm_cq *cq)
+{
+	const uint8_t *cqc = PRM_CPTR(modify_cq_in, c->in, cq_context);
+	uint32_t log_size = PRM_GET(cqc, cqc, log_cq_size);
+	uint32_t select = PRM_GET(modify_cq_in, c->in, field_select);
+	struct nm_umem *umem = NULL;
+	struct nm_mem mem = {0};
+	uint8_t status;
+	int err;
+
+	if (select != NM_CQ_RESIZE_FIELDS || log_size > NM_LOG_CQ_MAX || cq->collapsed)
+		return nm_cmd_fail(
+			c, PRM_STATUS_BAD_PARAM, NM_SYND_FIELD,
+			"resize of %s CQ 0x%x: field_select 0x%x, expected 7; log_cq_size "
+			"%u, at most %d",
+			cq->collapsed ? "the collapsed" : "the", cq->obj.number, select, log_size,
+			NM_LOG_CQ_MAX);
+	status = cq_ring(c, cq, (uint8_t)log_size, &mem, &umem);
+	if (status) {
+		nm_mem_fini(&mem);
+		nm_cmd_umem_put(umem);
+		return status;
+	}
+	err = nm_cq_resize(cq, &mem, (uint8_t)log_size);
+	if (!err) {
+		struct nm_umem *old = cq->umem;
+
+		cq->umem = umem;
+		umem = old;
+		PRM_SET(cqc, cq->cqc, log_cq_size, log_size);
+		PRM_SET(cqc, cq->cqc, log_page_size, PRM_GET(cqc, cqc, log_page_size));
+		PRM_SET(cqc, cq->cqc, page_offset, PRM_GET(cqc, cqc, page_offset));
+	}
+	nm_mem_fini(&mem);
+	nm_cmd_umem_put(umem);
+	return err ? resize_refused(c, cq, (uint8_t)log_size, err) : PRM_STATUS_OK;
+}
+
 uint8_t nm_cmd_modify_cq(struct nm_cmd *c)
 {
 	uint8_t status;
@@ -257,8 +324,7 @@ uint8_t nm_cmd_modify_cq(struct nm_cmd *c)
 	if (!cq)
 		return status;
 	if (c->op_mod == NM_CQ_OP_MOD_RESIZE)
-		return nm_cmd_fail(c, PRM_STATUS_BAD_OP, NM_SYND_UNMODELLED,
-				   "resizing is not modelled (and cq_resize not advertised)");
+		return cq_resize(c, cq);
 	if (c->op_mod || (select & ~known))
 		return nm_cmd_fail(c, PRM_STATUS_BAD_PARAM, NM_SYND_FIELD,
 				   "op_mod %u, field_select 0x%x", c->op_mod, select);
@@ -272,6 +338,7 @@ uint8_t nm_cmd_modify_cq(struct nm_cmd *c)
 		cq->overrun_ignore = PRM_GET(cqc, cqc, oi);
 		PRM_SET(cqc, cq->cqc, oi, cq->overrun_ignore);
 	}
+	cq_moderation(cq);
 	return PRM_STATUS_OK;
 }
 

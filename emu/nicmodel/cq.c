@@ -64,12 +64,81 @@ static void cq_die(struct nm_cq *cq, uint8_t syndrome)
 
 /* ---- arming ---- */
 
+static void cq_let_go(struct nm_cq *cq)
+{
+	struct nm_cq **at = &cq->obj.nic->held_cqs;
+
+	if (!cq->held)
+		return;
+	while (*at != cq)
+		at = &(*at)->held_next;
+	*at = cq->held_next;
+	cq->held = 0;
+}
+
 static void cq_fire(struct nm_cq *cq)
 {
+	cq_let_go(cq);
+	cq->fired_ns = nm_now(cq->obj.nic);
 	if (cq->arm_state != PRM_CQ_ST_ALWAYS_ARMED)
 		cq->arm_state = PRM_CQ_ST_FIRED;
 	cq->last_notified = cq->visible;
 	nm_eq_completion(cq->obj.nic, cq->eqn, cq->obj.number);
+}
+
+/*
+ * Moderation (PRM, CQ context: cq_period, cq_max_count, cq_period_mode, scqe_break_moderation_en):
+ * an armed queue's event waits until so many CQEs have come or so long a time has passed, whichever
+ * is first: since the last event, or (mode 1) since the last CQE. Guess: if either is 0 nothing is
+ * held back.
+ */
+static bool cq_hold(struct nm_cq *cq, bool solicited)
+{
+	struct nm_nic *nic = cq->obj.nic;
+	uint64_t now_ns, since_ns;
+
+	if (!cq->mod_period_ns || !cq->mod_count || (solicited && cq->mod_break))
+		return false;
+	now_ns = nm_now(nic);
+	since_ns = cq->mod_from_cqe ? now_ns : cq->fired_ns;
+	if (!cq->held) {
+		cq->held_until_ns = since_ns + cq->mod_period_ns;
+		cq->held_next = nic->held_cqs;
+		nic->held_cqs = cq;
+	} else if (cq->mod_from_cqe) {
+		cq->held_until_ns = since_ns + cq->mod_period_ns;
+	}
+	cq->held++;
+	return cq->held < cq->mod_count && cq->held_until_ns > now_ns;
+}
+
+uint64_t nm_cqs_held_until(const struct nm_nic *nic)
+{
+	uint64_t first_ns = UINT64_MAX;
+
+	for (const struct nm_cq *cq = nic->held_cqs; cq; cq = cq->held_next)
+		if (cq->held_until_ns < first_ns)
+			first_ns = cq->held_until_ns;
+	return first_ns;
+}
+
+static bool cqs_fire_late(struct nm_nic *nic)
+{
+	struct nm_cq *next;
+	bool moved = false;
+	uint64_t now_ns;
+
+	if (!nic->held_cqs)
+		return false;
+	now_ns = nm_now(nic);
+	for (struct nm_cq *cq = nic->held_cqs; cq; cq = next) {
+		next = cq->held_next;
+		if (cq->held_until_ns > now_ns)
+			continue;
+		cq_fire(cq);
+		moved = true;
+	}
+	return moved;
 }
 
 /* Has the program been told of this CQE already? `count`: the producer counter behind it. */
@@ -131,8 +200,16 @@ void nm_cq_check_arm(struct nm_cq *cq)
 
 /* ---- CQEs ---- */
 
-static void cq_appeared(struct nm_cq *cq, bool solicited)
+/* A RESIZE_CQ entry tells the library where the old ring ends: nobody waits for it. */
+static bool entry_is_resize(const struct nm_ring_entry *e)
 {
+	return e->bytes[PRM_CQE_OP_OWN] >> 4 == PRM_CQE_RESIZE_CQ;
+}
+
+static void cq_appeared(struct nm_cq *cq, const struct nm_ring_entry *e)
+{
+	bool solicited = e->solicited;
+
 	cq->visible = (cq->visible + 1) & NM_INDEX_MASK;
 	if (cq->waiters)
 		nm_cq_wake_waiters(cq);
@@ -144,14 +221,18 @@ static void cq_appeared(struct nm_cq *cq, bool solicited)
 		cq->last_solicited = cq->visible;
 		cq->any_se = true;
 	}
+	if (entry_is_resize(e))
+		return;
 	if (cq->arm_state == PRM_CQ_ST_ARMED || cq->arm_state == PRM_CQ_ST_ALWAYS_ARMED ||
-	    (cq->arm_state == PRM_CQ_ST_SOLICITED_ARMED && solicited))
-		cq_fire(cq);
+	    (cq->arm_state == PRM_CQ_ST_SOLICITED_ARMED && solicited)) {
+		if (!cq_hold(cq, solicited))
+			cq_fire(cq);
+	}
 }
 
 static void cq_entry_done(void *ctx, const struct nm_ring_entry *entry)
 {
-	cq_appeared(ctx, entry->solicited);
+	cq_appeared(ctx, entry);
 }
 
 static bool cqe_is_error(uint8_t opcode)
@@ -241,7 +322,7 @@ static int cq_write_now(struct nm_cq *cq, const struct nm_ring_entry *e)
 		return rc;
 	}
 	cq->producer = (cq->producer + 1) & NM_INDEX_MASK;
-	cq_appeared(cq, e->solicited);
+	cq_appeared(cq, e);
 	return 0;
 }
 
@@ -341,7 +422,7 @@ static bool cq_has_work(const struct nm_cq *cq)
 bool nm_cqs_progress(struct nm_nic *nic)
 {
 	struct nm_cq *list = nic->busy_cqs;
-	bool moved = false;
+	bool moved = cqs_fire_late(nic);
 
 	/* Taken off first: progress may push to any CQ, which puts it on the new list. */
 	nic->busy_cqs = NULL;
@@ -424,16 +505,22 @@ void nm_cq_forget_qp(struct nm_cq *cq, uint32_t qpn)
 
 /* ---- commands ---- */
 
-int nm_cq_start(struct nm_cq *cq)
+/* Does some slot of the ring, or the record, have no pointer? */
+static bool needs_writer(const struct nm_cq *cq, const struct nm_mem *mem, uint8_t log_size)
 {
-	uint64_t slots = cq->collapsed ? 1 : UINT64_C(1) << cq->log_size;
-	bool mapped = cq->mem.flat || (cq->mem.next > 0 && nm_mem_ptr(&cq->mem, 0, PRM_CQE_SIZE));
+	uint64_t slots = cq->collapsed ? 1 : UINT64_C(1) << log_size;
+	bool mapped = mem->flat || (mem->next > 0 && nm_mem_ptr(mem, 0, PRM_CQE_SIZE));
 
 	/* Every page of a space that maps one page of the ring is expected to be mapped; be sure.
 	 */
-	for (uint64_t n = 0; mapped && !cq->mem.flat && n < slots; n++)
-		mapped = nm_mem_ptr(&cq->mem, n * cq->cqe_sz, cq->cqe_sz) != NULL;
-	if (!mapped || !cq->dbr.flat) {
+	for (uint64_t n = 0; mapped && !mem->flat && n < slots; n++)
+		mapped = nm_mem_ptr(mem, n * cq->cqe_sz, cq->cqe_sz) != NULL;
+	return !mapped || !cq->dbr.flat;
+}
+
+int nm_cq_start(struct nm_cq *cq)
+{
+	if (needs_writer(cq, &cq->mem, cq->log_size)) {
 		cq->writer = nm_ring_create();
 		if (!cq->writer)
 			return -ENOMEM;
@@ -447,6 +534,77 @@ int nm_cq_start(struct nm_cq *cq)
 	return 0;
 }
 
+/* ---- resizing ---- */
+
+/* CQEs that the program has not consumed, by its record as it is now; -EFAULT: that is gone. */
+static int cq_outstanding(struct nm_cq *cq, uint32_t *count)
+{
+	int rc = -EINPROGRESS;
+	uint32_t ci = 0;
+
+	for (int n = 0; rc == -EINPROGRESS && n < NM_QUIET_POLLS; n++)
+		rc = nm_dbr_read(cq->obj.nic, &cq->dbr, 0, &ci);
+	if (rc)
+		return -EFAULT;
+	cq->consumer = ci & NM_INDEX_MASK;
+	*count = index_after(cq->producer, cq->consumer);
+	return 0;
+}
+
+/* Everything that was pushed into the ring, before the command that asks for it ends. */
+static int cq_write_out(struct nm_cq *cq)
+{
+	for (int n = 0; cq->writer && cq->writer->head && !cq->dead; n++) {
+		if (n >= NM_QUIET_POLLS) {
+			cq_die(cq, NM_CQ_ACCESS);
+			break;
+		}
+		cq_write_queued(cq);
+	}
+	return cq->dead ? -EFAULT : 0;
+}
+
+/*
+ * The entry that ends the old ring is visible there before the command completes; the next CQE is
+ * written to the new ring, one index on. The library copies what it had not consumed (libmlx5's
+ * and mlx5_ib's resize of a CQ).
+ */
+int nm_cq_resize(struct nm_cq *cq, struct nm_mem *mem, uint8_t log_size)
+{
+	const struct nm_cqe end = {.opcode = PRM_CQE_RESIZE_CQ};
+	struct nm_ring_writer *writer = NULL;
+	struct nm_mem old = cq->mem;
+	uint32_t outstanding;
+	int rc;
+
+	if (cq->dead)
+		return -EFAULT;
+	rc = cq_outstanding(cq, &outstanding);
+	if (rc)
+		return rc;
+	/* Room for the entry in the old ring, and in the new one for all and it. */
+	if (outstanding >= 1u << cq->log_size || outstanding >= 1u << log_size)
+		return -ENOSPC;
+	if (!cq->writer && needs_writer(cq, mem, log_size)) {
+		writer = nm_ring_create();
+		if (!writer)
+			return -ENOMEM;
+	}
+	rc = nm_cq_push(cq, &end);
+	if (!rc)
+		rc = cq_write_out(cq);
+	if (rc) {
+		nm_ring_destroy(writer, mem->space);
+		return rc;
+	}
+	if (writer)
+		cq->writer = writer;
+	cq->mem = *mem;
+	cq->log_size = log_size;
+	*mem = old;
+	return 0;
+}
+
 void nm_cq_stop(struct nm_cq *cq)
 {
 	struct nm_cq **at = &cq->obj.nic->busy_cqs;
@@ -456,6 +614,7 @@ void nm_cq_stop(struct nm_cq *cq)
 	if (*at)
 		*at = cq->busy_next;
 	cq->busy = false;
+	cq_let_go(cq);
 	nm_ring_destroy(cq->writer, cq->mem.space);
 	cq->writer = NULL;
 }

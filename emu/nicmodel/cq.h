@@ -36,6 +36,15 @@ int nm_cq_start(struct nm_cq *cq);
 /* Before the struct is freed: ends transfers and leaves the main loop's list. */
 void nm_cq_stop(struct nm_cq *cq);
 bool nm_cqs_progress(struct nm_nic *nic); /* true if something moved */
+/* When the next event that moderation holds back is due; UINT64_MAX: none is. */
+uint64_t nm_cqs_held_until(const struct nm_nic *nic);
+/*
+ * MODIFY_CQ, resize: ends the ring with a RESIZE_CQ entry and goes on in `mem`, which becomes the
+ * old one, for the caller to release. 0; -ENOSPC: the CQEs not consumed do not fit; -EFAULT: ring
+ * or record are gone, or the queue is dead; -ENOMEM. Nothing has changed then but that the queue
+ * may have died.
+ */
+int nm_cq_resize(struct nm_cq *cq, struct nm_mem *mem, uint8_t log_size);
 
 int nm_eq_start(struct nm_eq *eq); /* 0, -ENOMEM */
 void nm_eq_stop(struct nm_eq *eq);

@@ -88,7 +88,7 @@ void nm_nic_destroy(struct nm_nic *nic)
 		assert(nic->table[type].count == 0);
 		free(nic->table[type].slot);
 	}
-	assert(!nic->busy_cqs && !nic->busy_eqs && !nic->run_head && !nic->ntimers);
+	assert(!nic->busy_cqs && !nic->held_cqs && !nic->busy_eqs && !nic->run_head && !nic->ntimers);
 	free(nic->timers);
 	free(nic);
 }
@@ -364,6 +364,8 @@ struct nm_progress nm_nic_progress(struct nm_nic *nic, uint64_t budget_ns)
 	now_ns = nm_now(nic);
 	if (nic->ntimers && nic->timers[0]->timer_ns < p.next_ns)
 		p.next_ns = nic->timers[0]->timer_ns;
+	if (nic->held_cqs && nm_cqs_held_until(nic) < p.next_ns)
+		p.next_ns = nm_cqs_held_until(nic);
 	if ((nic->run_head || nic->busy_cqs || nic->busy_eqs) && now_ns + NM_POLL_NS < p.next_ns)
 		p.next_ns = now_ns + NM_POLL_NS;
 	return p;

@@ -295,6 +295,14 @@ struct nm_cq {
 	struct nm_cq *busy_next;
 	bool busy;	       /* on nic->busy_cqs */
 	struct nm_qp *waiters; /* rc_wait.c: QPs whose WAIT names this CQ */
+	/* moderation, as the context says; nothing is held back if a period or count is 0 */
+	uint64_t mod_period_ns;
+	uint32_t mod_count;
+	bool mod_from_cqe, mod_break;
+	uint32_t held;	   /* CQEs whose event waits; not 0: on nic->held_cqs */
+	uint64_t fired_ns; /* of the last event */
+	uint64_t held_until_ns;
+	struct nm_cq *held_next;
 	uint8_t cqc[PRM_cqc_SIZE];
 };
 
@@ -434,6 +442,7 @@ struct nm_nic {
 	struct nm_uar *active_uars;
 	struct nm_qp *run_head, **run_tail; /* QPs with work */
 	struct nm_cq *busy_cqs; /* cq.c: CQs with pending writes, arms to read, deaths to tell */
+	struct nm_cq *held_cqs; /* cq.c: CQs whose event moderation holds back */
 	struct nm_eq *busy_eqs; /* eq.c: likewise */
 	/* rc_atomic.c: QPs with an atomic on copied memory; the first one executes its */
 	struct nm_qp *atomic_first, *atomic_last;

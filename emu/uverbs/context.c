@@ -24,8 +24,6 @@
 
 #include "emu/uverbs/face.h"
 
-enum { UV_MEMFD_BYTES = 64 << 20 };
-
 static pthread_mutex_t face_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct uv_ctx *contexts;
 
@@ -264,6 +262,7 @@ void uv_ctx_end(uint64_t dev, uint64_t ino)
 		uv_events_hang_up(ctx);
 		destroy_objects(ctx);
 		uv_events_forget(ctx);
+		uv_pages_stop(ctx);
 		close_in_nic(ctx);
 		ctx->dead = true; /* for calls that are waiting for the lock */
 		unlock_ctx(ctx);
@@ -358,7 +357,7 @@ static uint32_t bf_reg_size(void)
 	return PRM_GET(cmd_hca_cap, uv_cap(UV_CAP_GENERAL), bf) ? 1u << log : 0;
 }
 
-static int fill_response(struct uv_req *req, uint16_t attr)
+static int fill_response(struct uv_req *req, const struct uv_ctx *ctx, uint16_t attr)
 {
 	const void *cap = uv_cap(UV_CAP_GENERAL);
 	struct mlx5_ib_alloc_ucontext_resp resp = {
@@ -382,6 +381,11 @@ static int fill_response(struct uv_req *req, uint16_t attr)
 		 * it. */
 	};
 
+	if (ctx->clock_page) {
+		resp.comp_mask |= MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_CORE_CLOCK_OFFSET;
+		resp.hca_core_clock_offset = 0; /* in its page */
+		resp.clock_info_versions = 1u << MLX5_IB_CLOCK_INFO_V1;
+	}
 	resp.response_length = sizeof(resp);
 	if (uv_len(req, attr) < sizeof(resp))
 		resp.response_length = (uint32_t)uv_len(req, attr);
@@ -422,24 +426,32 @@ static int check_library(struct uv_req *req)
 	return 0;
 }
 
-/* Puts the memfd where the program's descriptor is; the close-on-exec flag stays. */
-static int swap_fd(int fd, struct uv_ctx *ctx)
+/* The file that will stand for the program's descriptor, with its pages. */
+static int make_file(struct uv_ctx *ctx)
 {
-	int flags = fcntl(fd, F_GETFD), memfd, ret = 0;
 	struct stat st = {0};
+	int memfd, ret;
 
 	memfd = memfd_create("gdakit-uverbs", MFD_CLOEXEC);
 	if (memfd < 0)
 		return -errno;
-	if (ftruncate(memfd, UV_MEMFD_BYTES) || fstat(memfd, &st) ||
-	    dup3(memfd, fd, flags >= 0 && (flags & FD_CLOEXEC) ? O_CLOEXEC : 0) < 0)
+	if (ftruncate(memfd, UV_MEMFD_BYTES) || fstat(memfd, &st)) {
 		ret = -errno;
-	close(memfd);
-	if (ret)
+		close(memfd);
 		return ret;
+	}
 	ctx->dev = st.st_dev;
 	ctx->ino = st.st_ino;
-	return 0;
+	uv_pages_start(ctx, memfd);
+	return memfd;
+}
+
+/* Puts the memfd where the program's descriptor is; the close-on-exec flag stays. */
+static int swap_fd(int fd, int memfd)
+{
+	int flags = fcntl(fd, F_GETFD);
+
+	return dup3(memfd, fd, flags >= 0 && (flags & FD_CLOEXEC) ? O_CLOEXEC : 0) < 0 ? -errno : 0;
 }
 
 static int open_in_nic(struct uv_ctx *ctx)
@@ -464,8 +476,8 @@ static int open_in_nic(struct uv_ctx *ctx)
 int uv_get_context(struct uv_req *req)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	int memfd = -1, ret;
 	struct uv_ctx *ctx;
-	int ret;
 
 	if (req->ctx)
 		return uv_refuse(EINVAL, "GET_CONTEXT twice on one descriptor");
@@ -487,15 +499,20 @@ int uv_get_context(struct uv_req *req)
 	if (!ret)
 		ret = fill_support(req, UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS,
 				   UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT);
+	if (!ret) {
+		memfd = make_file(ctx);
+		ret = memfd < 0 ? memfd : fill_response(req, ctx, UVERBS_ATTR_UHW_OUT);
+	}
 	if (!ret)
-		ret = fill_response(req, UVERBS_ATTR_UHW_OUT);
-	if (!ret)
-		ret = swap_fd(req->fd, ctx);
+		ret = swap_fd(req->fd, memfd);
+	if (memfd >= 0)
+		close(memfd);
 	if (!ret) {
 		ctx->next = contexts;
 		contexts = ctx;
 		remember_fd(req->fd, ctx->ino);
 	} else if (ctx->uid) {
+		uv_pages_stop(ctx);
 		close_in_nic(ctx);
 	}
 	uv_nic_leave();
@@ -511,5 +528,5 @@ int uv_query_context(struct uv_req *req)
 	int ret = fill_support(req, UVERBS_ATTR_QUERY_CONTEXT_NUM_COMP_VECTORS,
 			       UVERBS_ATTR_QUERY_CONTEXT_CORE_SUPPORT);
 
-	return ret ? ret : fill_response(req, MLX5_IB_ATTR_QUERY_CONTEXT_RESP_UCTX);
+	return ret ? ret : fill_response(req, req->ctx, MLX5_IB_ATTR_QUERY_CONTEXT_RESP_UCTX);
 }

@@ -98,11 +98,29 @@ int uv_w_query_device(struct uv_req *req, const void *core_in, void *core_out)
 	return 0;
 }
 
-/* What mlx5 adds: none of its offloads are there, so all but the lengths is zero. */
+/* enum mlx5_ib_cqe_comp_res_format of the ABI */
+enum cqe_formats { FORMAT_HASH = 1 << 0, FORMAT_CSUM = 1 << 1, FORMAT_CSUM_STRIDX = 1 << 2 };
+
+static void fill_cqe_forms(struct mlx5_ib_query_device_resp *r)
+{
+	if (GEN(cqe_compression)) {
+		r->cqe_comp_caps.max_num = GEN(cqe_compression_max_num);
+		r->cqe_comp_caps.supported_format =
+			FORMAT_HASH | FORMAT_CSUM |
+			(GEN(mini_cqe_resp_stride_index) ? FORMAT_CSUM_STRIDX : 0u);
+	}
+	if (GEN(cqe_compression_128))
+		r->flags |= MLX5_IB_QUERY_DEV_RESP_FLAGS_CQE_128B_COMP;
+	if (GEN(cqe_128_always))
+		r->flags |= MLX5_IB_QUERY_DEV_RESP_FLAGS_CQE_128B_PAD;
+}
+
+/* What mlx5 adds: of its offloads none are there. */
 static int fill_mlx5(struct uv_req *req)
 {
 	struct mlx5_ib_query_device_resp r = {.response_length = sizeof(r)};
 
+	fill_cqe_forms(&r);
 	if (uv_len(req, UVERBS_ATTR_UHW_OUT) < sizeof(r))
 		r.response_length = (uint32_t)uv_len(req, UVERBS_ATTR_UHW_OUT);
 	return uv_out(req, UVERBS_ATTR_UHW_OUT, &r, sizeof(r));
@@ -186,6 +204,16 @@ int uv_query_port(struct uv_req *req)
 		return ret;
 	fill_port(&r.legacy_resp);
 	return uv_out(req, UVERBS_ATTR_QUERY_PORT_RESP, &r, sizeof(r));
+}
+
+/* No embedded switch: of all that a program may ask, the vport's number and its vhca's are known.
+ */
+int uv_mlx5_query_port(struct uv_req *req)
+{
+	const struct mlx5_ib_uapi_query_port r = {.flags = MLX5_IB_UAPI_QUERY_PORT_VPORT};
+	int ret = check_port((uint32_t)uv_in_u64(req, MLX5_IB_ATTR_QUERY_PORT_PORT_NUM, 0));
+
+	return ret ? ret : uv_out(req, MLX5_IB_ATTR_QUERY_PORT, &r, sizeof(r));
 }
 
 /* ---- GID table: one entry, so index 0 works for every program ---- */

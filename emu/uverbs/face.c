@@ -417,6 +417,16 @@ void uv_nic_abandon(void)
 		world_abandon(w);
 }
 
+bool uv_clock_add(uint64_t *page)
+{
+	return world_clock_add(world, page);
+}
+
+void uv_clock_remove(uint64_t *page)
+{
+	world_clock_remove(world, page);
+}
+
 /* ---- what the rest of the face asks ---- */
 
 const void *uv_cap(enum uv_cap which)

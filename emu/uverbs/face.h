@@ -6,7 +6,14 @@
 
 #include "emu/uverbs/uv.h"
 
-int uv_nic_start(void);	   /* the one entered: 0 if it runs already; else -errno, said */
+int uv_nic_start(void); /* the one entered: 0 if it runs already; else -errno, said */
+/* The clock's page of a context: the NIC's thread writes the time there from now on. False: there
+ * are too many. */
+bool uv_clock_add(uint64_t *page);
+void uv_clock_remove(uint64_t *page);
+/* pages.c: the pages of a context's file, before the program can map them, and at its end. */
+void uv_pages_start(struct uv_ctx *ctx, int memfd);
+void uv_pages_stop(struct uv_ctx *ctx);
 void uv_nic_abandon(void); /* after fork() in the child */
 
 #endif

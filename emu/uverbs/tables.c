@@ -142,6 +142,19 @@ static const struct uv_attr_spec a_uar_alloc[] = {
 static const struct uv_attr_spec a_uar_destroy[] = {
 	KILL(MLX5_IB_ATTR_UAR_OBJ_DESTROY_HANDLE, UV_UAR)};
 
+static const struct uv_attr_spec a_var_alloc[] = {
+	NEW(MLX5_IB_ATTR_VAR_OBJ_ALLOC_HANDLE, UV_VAR),
+	OUT_T(MLX5_IB_ATTR_VAR_OBJ_ALLOC_MMAP_OFFSET, M, uint64_t),
+	OUT_T(MLX5_IB_ATTR_VAR_OBJ_ALLOC_MMAP_LENGTH, M, uint32_t),
+	OUT_T(MLX5_IB_ATTR_VAR_OBJ_ALLOC_PAGE_ID, M, uint32_t),
+};
+static const struct uv_attr_spec a_var_destroy[] = {
+	KILL(MLX5_IB_ATTR_VAR_OBJ_DESTROY_HANDLE, UV_VAR)};
+static const struct uv_attr_spec a_mlx5_query_port[] = {
+	IN_T(MLX5_IB_ATTR_QUERY_PORT_PORT_NUM, M, uint32_t),
+	OUT(MLX5_IB_ATTR_QUERY_PORT, M, sizeof(struct mlx5_ib_uapi_query_port), ANY_LEN),
+};
+
 #define MBOX_IN(id)  IN(id, M, PRM_cmd_in_SIZE, ANY_LEN)
 #define MBOX_OUT(id) OUT(id, M, PRM_cmd_out_SIZE, ANY_LEN)
 static const struct uv_attr_spec a_devx_other[] = {
@@ -244,6 +257,11 @@ const struct uv_method uv_methods[] = {
 	METHOD(MLX5_IB_OBJECT_UAR, MLX5_IB_METHOD_UAR_OBJ_ALLOC, uv_uar_alloc, a_uar_alloc),
 	METHOD(MLX5_IB_OBJECT_UAR, MLX5_IB_METHOD_UAR_OBJ_DESTROY, uv_destroy_handle,
 	       a_uar_destroy),
+	METHOD(MLX5_IB_OBJECT_VAR, MLX5_IB_METHOD_VAR_OBJ_ALLOC, uv_var_alloc, a_var_alloc),
+	METHOD(MLX5_IB_OBJECT_VAR, MLX5_IB_METHOD_VAR_OBJ_DESTROY, uv_destroy_handle,
+	       a_var_destroy),
+	METHOD(UVERBS_OBJECT_DEVICE, MLX5_IB_METHOD_QUERY_PORT, uv_mlx5_query_port,
+	       a_mlx5_query_port),
 	METHOD(MLX5_IB_OBJECT_DEVX, MLX5_IB_METHOD_DEVX_OTHER, uv_devx_other, a_devx_other),
 	METHOD(MLX5_IB_OBJECT_DEVX, MLX5_IB_METHOD_DEVX_QUERY_EQN, uv_devx_query_eqn,
 	       a_devx_query_eqn),
@@ -296,6 +314,7 @@ const struct uv_write uv_writes[] = {
 	WRITE(CREATE_COMP_CHANNEL, SZ(create_comp_channel), SZ(create_comp_channel_resp),
 	      uv_w_create_comp_channel),
 	WRITE_EX(MODIFY_CQ, sizeof(struct ib_uverbs_ex_modify_cq) - 4, 0, uv_w_ex_modify_cq),
+	WRITE(RESIZE_CQ, SZ(resize_cq), sizeof(uint32_t), uv_w_resize_cq),
 	WRITE(MODIFY_QP, SZ(modify_qp), 0, uv_w_modify_qp),
 	WRITE_EX(MODIFY_QP, SZ(modify_qp), 0, uv_w_ex_modify_qp),
 	WRITE(QUERY_QP, SZ(query_qp), SZ(query_qp_resp), uv_w_query_qp),
@@ -309,6 +328,7 @@ const struct uv_kind_ops uv_kinds[UV_KINDS] = {
 	[UV_CQ] = {"completion queue", uv_cq_release},
 	[UV_QP] = {"queue pair", uv_qp_release},
 	[UV_UAR] = {"UAR", uv_uar_release},
+	[UV_VAR] = {"VAR", uv_var_release},
 	[UV_DEVX_OBJ] = {"DevX object", uv_devx_obj_release},
 	[UV_DEVX_UMEM] = {"DevX umem", uv_devx_umem_release},
 };

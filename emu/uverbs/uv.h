@@ -12,6 +12,7 @@
  *   device.c        what the device and the port are
  *   verbs_*.c       PD, MR, AH, CQ, QP   -> PRM commands
  *   devx.c          mailboxes, umems, UARs
+ *   pages.c         pages of the command file that are no doorbells
  *   events.c        EQEs -> event fds, and who has read how many
  *
  * Locks, in the order in which they may be taken:
@@ -54,6 +55,7 @@ enum {
 	UV_MAX_ATTRS = 32,	   /* of one ioctl */
 	UV_WRITE_OUT_MAX = 512,	   /* largest core response */
 	UV_PORT = 1,
+	UV_MEMFD_BYTES = 64 << 20, /* of the file in a command fd's place; sparse */
 	UV_GID_TABLE_LEN = 1,
 	UV_PKEY = 0xffff,
 };
@@ -101,6 +103,7 @@ enum uv_kind {
 	UV_CQ,
 	UV_QP,
 	UV_UAR,
+	UV_VAR,
 	UV_DEVX_OBJ,
 	UV_DEVX_UMEM,
 	UV_KINDS,
@@ -185,6 +188,8 @@ struct uv_ctx {
 	uint32_t slots;
 	struct uv_obj *newest;
 	uint32_t objects;
+	uint64_t *clock_page; /* the NIC's mapping of the device's clock; NULL: there is none */
+	uint64_t vars;	      /* VAR pages in use */
 	uint64_t uar_slots[UV_CTX_UARS / 64]; /* pages of the memfd in use */
 	unsigned int next_uar_slot;
 	struct uv_event_file *async; /* the first one; where events without an EVENT_FD go */
@@ -405,6 +410,8 @@ UV_HANDLER(uv_cq_destroy);
 UV_HANDLER(uv_qp_create);
 UV_HANDLER(uv_qp_destroy);
 UV_HANDLER(uv_uar_alloc);
+UV_HANDLER(uv_var_alloc);
+UV_HANDLER(uv_mlx5_query_port);
 UV_HANDLER(uv_devx_other);
 UV_HANDLER(uv_devx_query_eqn);
 UV_HANDLER(uv_devx_query_uar);
@@ -427,6 +434,7 @@ UV_WRITE_HANDLER(uv_w_rereg_mr);
 UV_WRITE_HANDLER(uv_w_create_ah);
 UV_WRITE_HANDLER(uv_w_create_comp_channel);
 UV_WRITE_HANDLER(uv_w_ex_modify_cq);
+UV_WRITE_HANDLER(uv_w_resize_cq);
 UV_WRITE_HANDLER(uv_w_modify_qp);
 UV_WRITE_HANDLER(uv_w_ex_modify_qp);
 UV_WRITE_HANDLER(uv_w_query_qp);
@@ -444,6 +452,7 @@ int uv_ah_destroy(struct uv_ctx *ctx, struct uv_obj *obj);
 int uv_cq_release(struct uv_ctx *ctx, struct uv_obj *obj);
 int uv_qp_release(struct uv_ctx *ctx, struct uv_obj *obj);
 int uv_uar_release(struct uv_ctx *ctx, struct uv_obj *obj);
+int uv_var_release(struct uv_ctx *ctx, struct uv_obj *obj);
 int uv_devx_obj_release(struct uv_ctx *ctx, struct uv_obj *obj);
 int uv_devx_umem_release(struct uv_ctx *ctx, struct uv_obj *obj);
 

@@ -10,7 +10,13 @@
 enum {
 	CQ_MODIFY_PERIOD = 1 << 0,
 	CQ_MODIFY_COUNT = 1 << 1,
+	CQ_RESIZE_FIELDS = 7, /* log_cq_size, page_offset, log_page_size */
+	CQ_OP_MOD_RESIZE = 1,
+	CQE_SZ_128_PAD = 2, /* cqc.cqe_sz */
 	IB_CQ_MODERATE = 1 << 0,
+	CQ_DRV_FLAGS = MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD |
+		       MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX |
+		       MLX5_IB_CREATE_CQ_FLAGS_REAL_TIME_TS,
 	CQ_FLAGS = IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION | IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN,
 };
 
@@ -62,6 +68,20 @@ static uint32_t log2_ceil(uint32_t v)
 	return log;
 }
 
+/* One format of the ABI -> cqc.mini_cqe_res_format (PRM); -1: none, or several. */
+static int mini_format(uint8_t format)
+{
+	static const struct {
+		uint8_t abi;
+		uint8_t hw;
+	} formats[] = {{1, 0}, {2, 1}, {4, 3}}; /* hash, checksum, checksum and stride index */
+
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+		if (formats[i].abi == format)
+			return formats[i].hw;
+	return -1;
+}
+
 static int parse(struct uv_req *req, struct cq_request *r)
 {
 	uint32_t cqe = (uint32_t)uv_in_u64(req, UVERBS_ATTR_CREATE_CQ_CQE, 0);
@@ -83,8 +103,19 @@ static int parse(struct uv_req *req, struct cq_request *r)
 	if (r->drv.cqe_size != 64 && r->drv.cqe_size != 128)
 		return uv_refuse(EINVAL, "CQ_CREATE: CQEs of %u bytes, expected 64 or 128",
 				 r->drv.cqe_size);
-	if (r->drv.cqe_comp_en)
-		return uv_refuse(EOPNOTSUPP, "CQ_CREATE: CQE compression is not emulated");
+	if (r->drv.flags & ~(uint32_t)CQ_DRV_FLAGS)
+		return uv_refuse(EINVAL, "CQ_CREATE: mlx5 flags 0x%x, unknown bits 0x%x",
+				 r->drv.flags, r->drv.flags & ~(uint32_t)CQ_DRV_FLAGS);
+	if (r->drv.cqe_comp_en && mini_format(r->drv.cqe_comp_res_format) < 0)
+		return uv_refuse(EINVAL,
+				 "CQ_CREATE: format %u of compressed CQEs, expected 1, 2 or 4",
+				 r->drv.cqe_comp_res_format);
+	if (r->drv.flags & MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD && r->drv.cqe_size != 128)
+		return uv_refuse(EINVAL, "CQ_CREATE: padding of CQEs of %u bytes, expected 128",
+				 r->drv.cqe_size);
+	if (r->drv.flags & MLX5_IB_CREATE_CQ_FLAGS_REAL_TIME_TS)
+		return uv_refuse(EOPNOTSUPP,
+				 "CQ_CREATE: the device stamps with its free-running clock only");
 	if (r->drv.db_addr & 7)
 		return uv_refuse(
 			EINVAL, "CQ_CREATE: doorbell record at 0x%" PRIx64 " is not 8-byte aligned",
@@ -94,7 +125,15 @@ static int parse(struct uv_req *req, struct cq_request *r)
 
 static void fill_cqc(const struct cq_request *r, const struct uv_pages *pages, uint8_t *cqc)
 {
-	PRM_SET(cqc, cqc, cqe_sz, r->drv.cqe_size == 128);
+	if (r->drv.flags & MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD)
+		PRM_SET(cqc, cqc, cqe_sz, CQE_SZ_128_PAD);
+	else
+		PRM_SET(cqc, cqc, cqe_sz, r->drv.cqe_size == 128);
+	if (r->drv.cqe_comp_en) {
+		PRM_SET(cqc, cqc, cqe_comp_en, 1);
+		PRM_SET(cqc, cqc, mini_cqe_res_format,
+			(uint32_t)mini_format(r->drv.cqe_comp_res_format));
+	}
 	PRM_SET(cqc, cqc, oi, !!(r->flags & IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN));
 	PRM_SET(cqc, cqc, log_cq_size, log2_ceil(r->entries));
 	PRM_SET(cqc, cqc, uar_page,
@@ -275,6 +314,67 @@ int uv_w_ex_modify_cq(struct uv_req *req, const void *core_in, void *core_out)
 	PRM_SET(cqc, cqc, cq_period, m->attr.cq_period);
 	PRM_SET(cqc, cqc, cq_max_count, m->attr.cq_count);
 	return uv_command(req->ctx->uid, "MODIFY_CQ", in, sizeof(in), out, sizeof(out));
+}
+
+static int resize_in_nic(struct uv_ctx *ctx, const struct uv_cq *cq, uint64_t buf, uint32_t entries)
+{
+	const uint64_t bytes = (uint64_t)entries * cq->cqe_size;
+	const struct uv_pages pages = uv_pages_of(buf, bytes, buf, UV_RING_OFFSET);
+	const size_t len = PRM_modify_cq_in_SIZE + 8 * pages.count;
+	uint8_t out[PRM_cmd_out_SIZE] = {0}, *in, *cqc;
+	int ret = uv_range_check(buf, bytes, true);
+
+	if (ret)
+		return ret;
+	in = calloc(1, len);
+	if (!in)
+		return -ENOMEM;
+	cqc = PRM_PTR(modify_cq_in, in, cq_context);
+	PRM_SET(cmd_in, in, opcode, PRM_CMD_MODIFY_CQ);
+	PRM_SET(cmd_in, in, op_mod, CQ_OP_MOD_RESIZE);
+	PRM_SET(cmd_in, in, uid, ctx->uid);
+	PRM_SET(modify_cq_in, in, cqn, cq->obj.num);
+	PRM_SET(modify_cq_in, in, field_select, CQ_RESIZE_FIELDS);
+	PRM_SET(cqc, cqc, log_cq_size, log2_ceil(entries));
+	PRM_SET(cqc, cqc, log_page_size, pages.shift - 12u);
+	PRM_SET(cqc, cqc, page_offset, (uint32_t)(pages.offset >> (pages.shift - 6)));
+	uv_pages_fill(&pages, PRM_PTR(modify_cq_in, in, pas));
+	ret = uv_command(ctx->uid, "MODIFY_CQ", in, len, out, sizeof(out));
+	free(in);
+	return ret;
+}
+
+int uv_w_resize_cq(struct uv_req *req, const void *core_in, void *core_out)
+{
+	const uint32_t max = 1u << PRM_GET(cmd_hca_cap, uv_cap(UV_CAP_GENERAL), log_max_cq_sz);
+	const struct ib_uverbs_resize_cq *in = core_in;
+	struct uv_obj *obj = uv_obj_find(req->ctx, in->cq_handle);
+	struct ib_uverbs_resize_cq_resp *out = core_out;
+	struct uv_cq *cq = (struct uv_cq *)obj;
+	struct mlx5_ib_resize_cq drv;
+	uint32_t entries;
+	int ret;
+
+	if (!obj || obj->kind != UV_CQ)
+		return uv_refuse(EINVAL, "RESIZE_CQ: handle %u is not a completion queue",
+				 in->cq_handle);
+	if (uv_in(req, UVERBS_ATTR_UHW_IN, &drv, sizeof(drv)) || drv.reserved0 || drv.reserved1)
+		return uv_refuse(EINVAL, "RESIZE_CQ without the mlx5 request");
+	if (!in->cqe || in->cqe >= max)
+		return uv_refuse(EINVAL, "RESIZE_CQ: %u entries, expected 1 to %u", in->cqe,
+				 max - 1);
+	if (drv.cqe_size != cq->cqe_size || drv.buf_addr & (PRM_CQE_SIZE - 1))
+		return uv_refuse(EINVAL,
+				 "RESIZE_CQ: CQEs of %u bytes at 0x%" PRIx64
+				 ", expected %u as before, 64-byte aligned",
+				 drv.cqe_size, (uint64_t)drv.buf_addr, cq->cqe_size);
+	entries = 1u << log2_ceil(in->cqe + 1);
+	ret = entries == cq->entries ? 0 : resize_in_nic(req->ctx, cq, drv.buf_addr, entries);
+	if (ret)
+		return ret;
+	cq->entries = entries;
+	out->cqe = entries - 1;
+	return 0;
 }
 
 /* ---- UAR ---- */

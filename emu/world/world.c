@@ -9,6 +9,7 @@
 #include "emu/world/world.h"
 
 #include <assert.h>
+#include <endian.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -121,10 +122,19 @@ struct round {
 	uint64_t next_ns;
 };
 
+static void tick(struct world *w)
+{
+	uint64_t now = w->nclocks ? htobe64(clock_ns()) : 0;
+
+	for (unsigned int i = 0; i < w->nclocks; i++)
+		__atomic_store_n(w->clocks[i], now, __ATOMIC_RELAXED);
+}
+
 static struct round one_round(struct world *w)
 {
 	struct round r = {.worked = false, .next_ns = UINT64_MAX};
 
+	tick(w);
 	if (w->link->ops->poll(w->link, RX_BUDGET))
 		r.worked = true;
 	for (uint32_t i = 0; i < w->nnics; i++) {
@@ -155,7 +165,7 @@ static void housekeep(struct world *w)
  */
 static bool try_trap(struct world *w)
 {
-	struct trap_uars uars[WORLD_MAX_NICS];
+	struct trap_uars uars[WORLD_MAX_NICS + WORLD_MAX_CLOCKS];
 	unsigned int nuars = w->nnics;
 	bool armed;
 
@@ -163,6 +173,10 @@ static bool try_trap(struct world *w)
 		return false;
 	for (uint32_t i = 0; i < nuars; i++)
 		uars[i] = w->nics[i]->uars;
+	/* Our own mappings as well: the thread's store must not wait for the thread. */
+	for (uint32_t i = 0; i < w->nclocks; i++)
+		uars[nuars++] = (struct trap_uars){.start = (uintptr_t)w->clocks[i],
+						   .len = WORLD_CLOCK_BYTES};
 	pthread_mutex_unlock(&w->lock);
 	armed = trap_arm(&w->trap, uars, nuars);
 	pthread_mutex_lock(&w->lock);
@@ -489,6 +503,28 @@ uint8_t world_command(struct world_nic *n, const struct nm_cmd_ctx *ctx, const v
 	status = nm_nic_command(n->nic, ctx, in, in_len, out, out_len, why);
 	leave(w);
 	return status;
+}
+
+bool world_clock_add(struct world *w, uint64_t *page)
+{
+	bool room;
+
+	enter(w);
+	room = w->nclocks < WORLD_MAX_CLOCKS;
+	if (room)
+		w->clocks[w->nclocks++] = page;
+	tick(w);
+	leave(w);
+	return room;
+}
+
+void world_clock_remove(struct world *w, uint64_t *page)
+{
+	enter(w);
+	for (unsigned int i = 0; i < w->nclocks; i++)
+		if (w->clocks[i] == page)
+			w->clocks[i] = w->clocks[--w->nclocks];
+	leave(w);
 }
 
 void world_locked(struct world *w, void (*fn)(void *arg), void *arg)

@@ -82,6 +82,16 @@ void world_locked(struct world *w, void (*fn)(void *arg), void *arg);
  */
 void world_doorbells_unseen(struct world *w);
 
+/*
+ * The NICs' clock (nanoseconds, CLOCK_MONOTONIC) as a page that a program maps: the thread stores
+ * the time at `page`, 8 bytes, big-endian, whenever it looks for work: within a millisecond, or
+ * within 20 where it sleeps on trapped doorbells. The page may lie in a file whose other mappings
+ * are trapped. False: there are WORLD_MAX_CLOCKS already.
+ */
+bool world_clock_add(struct world *w, uint64_t *page);
+/* When this returns the page is written no more. */
+void world_clock_remove(struct world *w, uint64_t *page);
+
 /* After fork() in the child: forget the parent's thread and sockets without touching its NICs. */
 void world_abandon(struct world *w);
 

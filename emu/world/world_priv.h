@@ -97,7 +97,7 @@ void trap_disarm(struct trap *t);
 
 /* ---- world.c ---- */
 
-enum { WORLD_MAX_NICS = 16 };
+enum { WORLD_MAX_NICS = 16, WORLD_MAX_CLOCKS = 64, WORLD_CLOCK_BYTES = 4096 };
 
 struct world_nic {
 	struct world *world;
@@ -121,6 +121,8 @@ struct world {
 	struct link *link;
 	struct world_nic *nics[WORLD_MAX_NICS];
 	uint32_t nnics;
+	uint64_t *clocks[WORLD_MAX_CLOCKS];
+	unsigned int nclocks;
 	pthread_t thread;
 	bool running;
 	bool abandoned;

@@ -116,6 +116,7 @@
 	F(cqc, oi, 0x00, 17, 17)                                                                   \
 	F(cqc, cq_period_mode, 0x00, 16, 15)                                                       \
 	F(cqc, cqe_comp_en, 0x00, 14, 14)                                                          \
+	F(cqc, mini_cqe_res_format, 0x00, 13, 12)                                                  \
 	F(cqc, st, 0x00, 11, 8)                                                                    \
 	F(cqc, always_armed_cq, 0x00, 7, 7)                                                        \
 	F(cqc, dbr_umem_id, 0x04, 31, 0)                                                           \
