@@ -269,6 +269,9 @@ static void hang_up(struct uv_event_file *f)
 {
 	if (f->ours < 0)
 		return;
+	/* The watcher's poll() may hold the socket open for a while yet; the program is to see it
+	 * now. */
+	shutdown(f->ours, SHUT_RDWR);
 	close(f->ours);
 	f->ours = -1;
 	drop_backlog(f);

@@ -48,8 +48,8 @@
 #include "prm/prm.h"
 
 enum {
-	UV_UAR_PAGES = 1024, /* of one NIC in one process */
-	UV_CTX_UARS = 1024,  /* of one context; below the kernel's special mmap offsets (5 << 8) */
+	UV_UAR_PAGES = 2048, /* of one NIC in one process */
+	UV_CTX_UARS = 1216,  /* of one context; below the kernel's special mmap offsets (5 << 8) */
 	UV_COMP_VECTORS = 4, /* completion EQs */
 	UV_MAILBOX_MAX = 16 << 20, /* bytes of one DevX mailbox; a kernel takes about as much */
 	UV_MAX_ATTRS = 32,	   /* of one ioctl */
