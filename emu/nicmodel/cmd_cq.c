@@ -227,9 +227,7 @@ uint8_t nm_cmd_create_cq(struct nm_cmd *c)
 	}
 	cq->eq->obj.users++;
 	cq->uar->obj.users++;
-	cq->uar_next = cq->uar->cqs;
-	cq->uar->cqs = cq;
-	nm_uar_use(c->nic, cq->uar);
+	nm_uar_add_cq(cq);
 	return PRM_STATUS_OK;
 }
 
@@ -345,13 +343,9 @@ uint8_t nm_cmd_modify_cq(struct nm_cmd *c)
 void nm_cq_free(struct nm_obj *obj)
 {
 	struct nm_cq *cq = (struct nm_cq *)obj;
-	struct nm_cq **at = &cq->uar->cqs;
 
 	nm_cq_wake_waiters(cq);
-	while (*at != cq)
-		at = &(*at)->uar_next;
-	*at = cq->uar_next;
-	nm_uar_unuse(obj->nic, cq->uar);
+	nm_uar_remove_cq(cq);
 	nm_uar_put(cq->uar);
 	assert(cq->eq->obj.users);
 	cq->eq->obj.users--;

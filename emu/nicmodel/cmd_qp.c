@@ -229,24 +229,23 @@ static void qp_undo(struct nm_qp *qp)
 static void qp_link(struct nm_qp *qp)
 {
 	qp->pd->obj.users++;
-	if (qp->cq_snd)
+	if (qp->cq_snd) {
 		qp->cq_snd->obj.users++;
-	if (qp->cq_rcv)
+		nm_link_add(&qp->cq_snd->snd_qps, &qp->snd_link);
+	}
+	if (qp->cq_rcv) {
 		qp->cq_rcv->obj.users++;
+		nm_link_add(&qp->cq_rcv->rcv_qps, &qp->rcv_link);
+	}
 	qp->uar->obj.users++;
-	qp->uar_next = qp->uar->qps;
-	qp->uar->qps = qp;
-	nm_uar_use(qp->obj.nic, qp->uar);
+	nm_uar_add_qp(qp);
 }
 
 static void qp_unlink(struct nm_qp *qp)
 {
-	struct nm_qp **at = &qp->uar->qps;
-
-	while (*at != qp)
-		at = &(*at)->uar_next;
-	*at = qp->uar_next;
-	nm_uar_unuse(qp->obj.nic, qp->uar);
+	nm_uar_remove_qp(qp);
+	nm_link_del(&qp->snd_link);
+	nm_link_del(&qp->rcv_link);
 	nm_uar_put(qp->uar);
 	if (qp->cq_rcv)
 		qp->cq_rcv->obj.users--;

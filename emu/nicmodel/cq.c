@@ -408,7 +408,7 @@ bool nm_cq_progress(struct nm_cq *cq)
 	}
 	if (cq->doomed) {
 		cq->doomed = false;
-		nm_qp_cq_died(cq->obj.nic, cq);
+		nm_qp_cq_died(cq);
 		moved = true;
 	}
 	return moved;

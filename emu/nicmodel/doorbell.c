@@ -5,9 +5,10 @@
  * A page is plain memory that programs write. A ring is taken by exchanging the register with zero,
  * so none is seen twice; but a second ring may overwrite the first before it is seen. Each ring
  * names its queue, which is served first; a while later all other queues of the page are looked at
- * by their records. Layout of the page: PRM, UAR page format. The BlueFlame area may take a whole
- * WQE: its first 8 bytes are those of a doorbell, and the WQE is in the ring as well, so it counts
- * as a ring.
+ * by their records. Pages that ring are hot and looked at each time; where there are many, those
+ * that have been silent for a while are looked at in turn, each within a millisecond. Layout of the
+ * page: PRM, UAR page format. The BlueFlame area may take a whole WQE: its first 8 bytes are those
+ * of a doorbell, and the WQE is in the ring as well, so it counts as a ring.
  */
 #include "emu/nicmodel/rc.h"
 
@@ -15,34 +16,112 @@
 
 enum {
 	SWEEP_NS = 50000,
+	SWEEP_COST_NS =
+		200, /* a queue: sweeps that find nothing take a tenth of the time at most */
+	SWEEP_FRUITFUL = 16, /* one lost ring among so many queues: the next sweep comes soon */
+	SWEEP_STEP = 64,     /* queues at a time, so that who rings meanwhile does not wait */
+	HOT_MIN = 16,	     /* pages that are looked at each time, however quiet */
+	HOT_NS = 5000000,    /* a page that has not rung for so long becomes cold */
+	COLD_NS = 1000000,   /* in which every cold page is looked at once */
 	BF_STEP = 0x100,
 	BF_END = PRM_UAR_PAGE_SIZE,
 	DOORBELLS_PER_POLL =
 		4, /* of one register: a program that rings without end starves nobody */
 };
 
-void nm_uar_use(struct nm_nic *nic, struct nm_uar *uar)
+/* ---- which pages are looked at ---- */
+
+static void place(struct nm_uar **list, uint32_t *count, struct nm_uar *uar)
 {
-	for (struct nm_uar *u = nic->active_uars; u; u = u->active_next) {
-		if (u == uar)
-			return;
-	}
-	uar->active_next = nic->active_uars;
-	nic->active_uars = uar;
+	uar->place = *count;
+	list[(*count)++] = uar;
 }
 
-/* The page stays on the list as long as another queue uses it. */
-void nm_uar_unuse(struct nm_nic *nic, struct nm_uar *uar)
+static void displace(struct nm_uar **list, uint32_t *count, struct nm_uar *uar)
 {
-	struct nm_uar **at = &nic->active_uars;
+	struct nm_uar *last = list[--*count];
 
+	assert(list[uar->place] == uar);
+	last->place = uar->place;
+	list[uar->place] = last;
+}
+
+static void warm_up(struct nm_nic *nic, struct nm_uar *uar)
+{
+	displace(nic->cold_uars, &nic->ncold, uar);
+	place(nic->hot_uars, &nic->nhot, uar);
+	uar->hot = true;
+}
+
+static void cool_down(struct nm_nic *nic, struct nm_uar *uar)
+{
+	displace(nic->hot_uars, &nic->nhot, uar);
+	place(nic->cold_uars, &nic->ncold, uar);
+	uar->hot = false;
+}
+
+static void use(struct nm_nic *nic, struct nm_uar *uar)
+{
+	uar->rang_ns = nm_now(nic); /* it is about to */
+	if (uar->active)
+		return;
+	uar->active = uar->hot = true;
+	uar->sweep_after_ns = SWEEP_NS;
+	place(nic->hot_uars, &nic->nhot, uar);
+}
+
+/* The page is looked at as long as another queue uses it. */
+static void unuse(struct nm_nic *nic, struct nm_uar *uar)
+{
 	if (uar->qps || uar->cqs)
 		return;
-	while (*at && *at != uar)
-		at = &(*at)->active_next;
-	assert(*at == uar);
-	*at = uar->active_next;
+	assert(uar->active);
+	if (uar->hot)
+		displace(nic->hot_uars, &nic->nhot, uar);
+	else
+		displace(nic->cold_uars, &nic->ncold, uar);
+	uar->active = uar->hot = uar->sweeping = false;
 	uar->sweep_ns = 0;
+}
+
+void nm_uar_add_qp(struct nm_qp *qp)
+{
+	nm_link_add(&qp->uar->qps, &qp->uar_link);
+	use(qp->obj.nic, qp->uar);
+}
+
+void nm_uar_remove_qp(struct nm_qp *qp)
+{
+	struct nm_uar *uar = qp->uar;
+
+	if (uar->sweep_qp == &qp->uar_link)
+		uar->sweep_qp = qp->uar_link.next;
+	nm_link_del(&qp->uar_link);
+	unuse(qp->obj.nic, uar);
+}
+
+void nm_uar_add_cq(struct nm_cq *cq)
+{
+	nm_link_add(&cq->uar->cqs, &cq->uar_link);
+	use(cq->obj.nic, cq->uar);
+}
+
+void nm_uar_remove_cq(struct nm_cq *cq)
+{
+	struct nm_uar *uar = cq->uar;
+
+	if (uar->sweep_cq == &cq->uar_link)
+		uar->sweep_cq = cq->uar_link.next;
+	nm_link_del(&cq->uar_link);
+	unuse(cq->obj.nic, uar);
+}
+
+/* A sweep is due a while after this ring, unless one is due already. */
+static void rang(struct nm_uar *uar, uint64_t now_ns)
+{
+	uar->rang_ns = now_ns;
+	if (!uar->sweep_ns)
+		uar->sweep_ns = now_ns + uar->sweep_after_ns;
 }
 
 /* ---- what a ring means ---- */
@@ -132,8 +211,8 @@ void nm_nic_doorbell(struct nm_nic *nic, uint32_t uar_page, uint32_t offset, uin
 			    uar ? "where no doorbell is" : "which is not allocated");
 		return;
 	}
-	if (ring(nic, uar, offset, value) && !uar->sweep_ns)
-		uar->sweep_ns = nm_now(nic) + SWEEP_NS;
+	if (ring(nic, uar, offset, value) && uar->active)
+		rang(uar, nm_now(nic));
 }
 
 /* ---- the registers ---- */
@@ -170,47 +249,227 @@ static bool poll_register(struct nm_nic *nic, struct nm_uar *uar, uint32_t offse
 	return rang;
 }
 
-static bool poll_page(struct nm_nic *nic, struct nm_uar *uar)
+/* Is there anything in the page's registers? All loads together: most pages are silent. */
+static bool any_register(const struct nm_uar *uar)
 {
-	bool rang = false;
+	uint64_t all = __atomic_load_n((uint64_t *)(void *)(uar->page + PRM_UAR_SQ_NO_DBR),
+				       __ATOMIC_RELAXED);
 
-	rang |= poll_register(nic, uar, PRM_UAR_SQ_NO_DBR, take64);
 	for (uint32_t offset = PRM_UAR_BF; offset < BF_END; offset += BF_STEP)
-		rang |= poll_register(nic, uar, offset, take64);
-	rang |= poll_register(nic, uar, PRM_UAR_CQ_ARM, take64);
-	rang |= poll_register(nic, uar, PRM_UAR_EQ_ARM, take32);
-	rang |= poll_register(nic, uar, PRM_UAR_EQ_CI, take32);
-	return rang;
+		all |= __atomic_load_n((uint64_t *)(void *)(uar->page + offset), __ATOMIC_RELAXED);
+	all |= __atomic_load_n((uint64_t *)(void *)(uar->page + PRM_UAR_CQ_ARM), __ATOMIC_RELAXED);
+	all |= __atomic_load_n((uint32_t *)(void *)(uar->page + PRM_UAR_EQ_ARM), __ATOMIC_RELAXED);
+	all |= __atomic_load_n((uint32_t *)(void *)(uar->page + PRM_UAR_EQ_CI), __ATOMIC_RELAXED);
+	return all != 0;
 }
 
-/* Rings that others have overwritten: the records know. */
-static void sweep(struct nm_uar *uar)
+static bool poll_page(struct nm_nic *nic, struct nm_uar *uar)
 {
-	for (struct nm_qp *qp = uar->qps; qp; qp = qp->uar_next) {
-		if (!qp->rc || !qp->has_sq || qp->state == PRM_QP_RST)
+	bool any = false;
+
+	if (!any_register(uar))
+		return false;
+	any |= poll_register(nic, uar, PRM_UAR_SQ_NO_DBR, take64);
+	for (uint32_t offset = PRM_UAR_BF; offset < BF_END; offset += BF_STEP)
+		any |= poll_register(nic, uar, offset, take64);
+	any |= poll_register(nic, uar, PRM_UAR_CQ_ARM, take64);
+	any |= poll_register(nic, uar, PRM_UAR_EQ_ARM, take32);
+	any |= poll_register(nic, uar, PRM_UAR_EQ_CI, take32);
+	return any;
+}
+
+/* ---- rings that others have overwritten: the records know ---- */
+
+/* A stretch of a sweep: queues whose record is as it was when it was last read. */
+struct silent {
+	struct nm_link *volatile at; /* where it ends, also if the record there is gone */
+	struct nm_space *space;	     /* of all their records */
+	uint32_t left;		     /* queues at most */
+};
+
+static bool sq_sweepable(const struct nm_qp *qp)
+{
+	return qp->rc && qp->has_sq && qp->state != PRM_QP_RST;
+}
+
+static NM_MAY_FAULT void silent_qps(void *arg)
+{
+	struct silent *s = arg;
+
+	while (s->at && s->left) {
+		struct nm_link *l = s->at;
+		const struct nm_qp *qp = NM_OF(l, const struct nm_qp, uar_link);
+
+		if (l->next)
+			__builtin_prefetch(&NM_OF(l->next, struct nm_qp, uar_link)->dbr);
+		if (sq_sweepable(qp) && (qp->no_dbr || !qp->dbr.flat || qp->dbr.space != s->space ||
+					 qp->dbr.flat[1] != qp->dbr.cache[1]))
+			return;
+		s->at = l->next;
+		s->left--;
+	}
+}
+
+static NM_MAY_FAULT void silent_cqs(void *arg)
+{
+	struct silent *s = arg;
+
+	while (s->at && s->left) {
+		struct nm_link *l = s->at;
+		const struct nm_cq *cq = NM_OF(l, const struct nm_cq, uar_link);
+
+		if (!cq->dbr.flat || cq->dbr.space != s->space ||
+		    be32toh(cq->dbr.flat[1]) != cq->arm_seen)
+			return;
+		s->at = l->next;
+		s->left--;
+	}
+}
+
+/* Skips silent queues from `at` on; the rest is for those who look closely. An observer of memory
+ * accesses gets to see each look. */
+static struct nm_link *skip_silent(struct nm_uar *uar, struct nm_link *at, struct nm_space *space,
+				   void (*fn)(void *arg), uint32_t *left)
+{
+	struct silent s = {.at = at, .space = space, .left = *left};
+
+	if (!space || nm_watched(uar->obj.nic, NM_EV_DMA))
+		return at;
+	if (space->ops->guarded)
+		(void)space->ops->guarded(fn, &s);
+	else
+		fn(&s);
+	for (; at != s.at; at = at->next) {
+		uar->swept++;
+		(*left)--;
+	}
+	return at;
+}
+
+static void sweep_qps(struct nm_uar *uar, uint32_t *left)
+{
+	while (uar->sweep_qp && *left) {
+		struct nm_qp *qp = NM_OF(uar->sweep_qp, struct nm_qp, uar_link);
+		struct nm_link *at =
+			skip_silent(uar, uar->sweep_qp, qp->dbr.space, silent_qps, left);
+
+		uar->sweep_qp = at;
+		if (!at || !*left)
 			continue;
+		qp = NM_OF(at, struct nm_qp, uar_link);
+		uar->sweep_qp = at->next;
+		uar->swept++;
+		(*left)--;
+		if (!sq_sweepable(qp))
+			continue;
+		uar->found += qp->dbr.flat && !qp->no_dbr && qp->dbr.cache[1] != qp->dbr.flat[1];
 		rc_req_look(qp, true);
 	}
-	for (struct nm_cq *cq = uar->cqs; cq; cq = cq->uar_next)
+}
+
+static void sweep_cqs(struct nm_uar *uar, uint32_t *left)
+{
+	while (uar->sweep_cq && *left) {
+		struct nm_cq *cq = NM_OF(uar->sweep_cq, struct nm_cq, uar_link);
+		struct nm_link *at =
+			skip_silent(uar, uar->sweep_cq, cq->dbr.space, silent_cqs, left);
+
+		uar->sweep_cq = at;
+		if (!at || !*left)
+			continue;
+		cq = NM_OF(at, struct nm_cq, uar_link);
+		uar->sweep_cq = at->next;
+		uar->swept++;
+		(*left)--;
 		nm_cq_check_arm(cq);
+	}
+}
+
+/*
+ * A part of a sweep. Where many queues share a page and keep losing rings to each other, sweeps are
+ * what serves them, one after the other; where they are silent, looking at them all is nearly all
+ * that the NIC would do, so the next sweep comes the later the more they are.
+ */
+static void sweep(struct nm_uar *uar, uint64_t now_ns)
+{
+	uint32_t left = SWEEP_STEP;
+	uint64_t quiet_ns;
+
+	if (!uar->sweeping) {
+		uar->sweeping = true;
+		uar->sweep_qp = uar->qps;
+		uar->sweep_cq = uar->cqs;
+		uar->swept = uar->found = 0;
+		uar->sweep_ns = 0; /* a ring from now on asks for another one */
+	}
+	sweep_qps(uar, &left);
+	sweep_cqs(uar, &left);
+	if (uar->sweep_qp || uar->sweep_cq)
+		return;
+	uar->sweeping = false;
+	quiet_ns = (uint64_t)uar->swept * SWEEP_COST_NS;
+	uar->sweep_after_ns = uar->found * SWEEP_FRUITFUL >= uar->swept || quiet_ns < SWEEP_NS
+				      ? SWEEP_NS
+				      : quiet_ns;
+	/* Who overwrote a ring rang, so without a ring since it began nothing was lost. */
+	if (uar->sweep_ns)
+		uar->sweep_ns = now_ns + uar->sweep_after_ns;
+}
+
+/* A page that is looked at: true if it rang. */
+static bool look(struct nm_nic *nic, struct nm_uar *uar, uint64_t now_ns, uint64_t *next_ns)
+{
+	bool any = poll_page(nic, uar);
+
+	if (any)
+		rang(uar, now_ns);
+	if (uar->sweeping || (uar->sweep_ns && uar->sweep_ns <= now_ns))
+		sweep(uar, now_ns);
+	if (uar->sweeping)
+		*next_ns = now_ns;
+	else if (uar->sweep_ns && uar->sweep_ns < *next_ns)
+		*next_ns = uar->sweep_ns;
+	return any;
+}
+
+/* As many cold pages as the time since the last ones asks for. */
+static bool look_at_cold(struct nm_nic *nic, uint64_t now_ns, uint64_t *next_ns)
+{
+	uint64_t since_ns = now_ns - nic->cold_ns;
+	uint64_t due = since_ns < COLD_NS ? nic->ncold * since_ns / COLD_NS : nic->ncold;
+	bool any = false;
+
+	if (due || !nic->ncold)
+		nic->cold_ns = now_ns;
+	while (due-- && nic->ncold) {
+		struct nm_uar *uar;
+
+		if (nic->next_cold >= nic->ncold)
+			nic->next_cold = 0;
+		uar = nic->cold_uars[nic->next_cold];
+		if (look(nic, uar, now_ns, next_ns)) {
+			any = true;
+			warm_up(nic, uar); /* another page takes its place */
+		} else {
+			nic->next_cold++;
+		}
+	}
+	return any;
 }
 
 bool nm_doorbell_poll(struct nm_nic *nic, uint64_t now_ns, uint64_t *next_ns)
 {
-	bool rang = false;
+	bool any = false;
 
-	for (struct nm_uar *uar = nic->active_uars; uar; uar = uar->active_next) {
-		if (poll_page(nic, uar)) {
-			rang = true;
-			if (!uar->sweep_ns)
-				uar->sweep_ns = now_ns + SWEEP_NS;
-		}
-		if (uar->sweep_ns && uar->sweep_ns <= now_ns) {
-			uar->sweep_ns = 0;
-			sweep(uar);
-		}
-		if (uar->sweep_ns && uar->sweep_ns < *next_ns)
-			*next_ns = uar->sweep_ns;
+	for (uint32_t i = 0; i < nic->nhot;) {
+		struct nm_uar *uar = nic->hot_uars[i];
+
+		any |= look(nic, uar, now_ns, next_ns);
+		if (nic->nhot > HOT_MIN && now_ns - uar->rang_ns > HOT_NS && !uar->sweep_ns &&
+		    !uar->sweeping)
+			cool_down(nic, uar);
+		else
+			i++;
 	}
-	return rang;
+	return look_at_cold(nic, now_ns, next_ns) || any;
 }

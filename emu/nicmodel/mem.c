@@ -263,20 +263,22 @@ static int dbr_touch(struct nm_nic *nic, const struct nm_dbr *dbr, unsigned int 
 }
 
 /* Acquire: the WQEs or CQ slots that the record speaks of are read after it. */
-static int dbr_load(struct nm_nic *nic, const struct nm_dbr *dbr, unsigned int word,
-		    uint32_t *value)
+static int dbr_load(struct nm_nic *nic, struct nm_dbr *dbr, unsigned int word, uint32_t *value)
 {
 	uint32_t be;
 
 	if (nm_watched(nic, NM_EV_DMA) && dbr_touch(nic, dbr, word))
 		return -EFAULT;
 	if (!dbr->space->ops->copy) {
-		*value = be32toh(__atomic_load_n(&dbr->flat[word], __ATOMIC_ACQUIRE));
+		be = __atomic_load_n(&dbr->flat[word], __ATOMIC_ACQUIRE);
+		dbr->cache[word] = be;
+		*value = be32toh(be);
 		return 0;
 	}
 	if (dbr->space->ops->copy(&be, (const uint32_t *)dbr->flat + word, sizeof(be)))
 		return -EFAULT;
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	dbr->cache[word] = be;
 	*value = be32toh(be);
 	return 0;
 }

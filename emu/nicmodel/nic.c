@@ -42,6 +42,14 @@ static const char *config_fault(const struct nm_config *config, const struct nm_
 	return NULL;
 }
 
+static struct nm_nic *no_memory(const char **why)
+{
+	if (why)
+		*why = "out of memory";
+	errno = ENOMEM;
+	return NULL;
+}
+
 struct nm_nic *nm_nic_create(const struct nm_config *config, const struct nm_ops *ops,
 			     const char **why)
 {
@@ -55,12 +63,8 @@ struct nm_nic *nm_nic_create(const struct nm_config *config, const struct nm_ops
 		return NULL;
 	}
 	nic = calloc(1, sizeof(*nic));
-	if (!nic) {
-		if (why)
-			*why = "out of memory";
-		errno = ENOMEM;
-		return NULL;
-	}
+	if (!nic)
+		return no_memory(why);
 	nic->config = *config;
 	nic->ops = *ops;
 	snprintf(nic->name, sizeof(nic->name), "%s", config->name ? config->name : "nic");
@@ -72,6 +76,14 @@ struct nm_nic *nm_nic_create(const struct nm_config *config, const struct nm_ops
 	nic->table[NM_OBJ_UAR].limit = config->uar_pages - 1;
 	nic->table[NM_OBJ_QP].first |= config->qpn_prefix;
 	nic->run_tail = &nic->run_head;
+	nic->hot_uars = calloc(config->uar_pages, sizeof(*nic->hot_uars));
+	nic->cold_uars = calloc(config->uar_pages, sizeof(*nic->cold_uars));
+	if (!nic->hot_uars || !nic->cold_uars) {
+		free(nic->hot_uars);
+		free(nic->cold_uars);
+		free(nic);
+		return no_memory(why);
+	}
 	return nic;
 }
 
@@ -89,6 +101,9 @@ void nm_nic_destroy(struct nm_nic *nic)
 		free(nic->table[type].slot);
 	}
 	assert(!nic->busy_cqs && !nic->held_cqs && !nic->busy_eqs && !nic->run_head && !nic->ntimers);
+	assert(!nic->nhot && !nic->ncold);
+	free(nic->hot_uars);
+	free(nic->cold_uars);
 	free(nic->timers);
 	free(nic);
 }
@@ -188,6 +203,7 @@ void nm_qp_schedule(struct nm_qp *qp)
 		return;
 	qp->runnable = true;
 	qp->run_next = NULL;
+	qp->run_at = nic->run_tail;
 	*nic->run_tail = qp;
 	nic->run_tail = &qp->run_next;
 }
@@ -195,17 +211,15 @@ void nm_qp_schedule(struct nm_qp *qp)
 void nm_qp_unschedule(struct nm_qp *qp)
 {
 	struct nm_nic *nic = qp->obj.nic;
-	struct nm_qp **at = &nic->run_head;
 
 	if (!qp->runnable)
 		return;
-	while (*at != qp) {
-		assert(*at);
-		at = &(*at)->run_next;
-	}
-	*at = qp->run_next;
-	if (!*at)
-		nic->run_tail = at;
+	assert(*qp->run_at == qp);
+	*qp->run_at = qp->run_next;
+	if (qp->run_next)
+		qp->run_next->run_at = qp->run_at;
+	else
+		nic->run_tail = qp->run_at;
 	qp->runnable = false;
 }
 

@@ -36,6 +36,39 @@
 #include "emu/nicmodel/nm.h"
 #include "prm/prm.h"
 
+/* ---- lists of which a member can leave at once ---- */
+
+/* A member; `at` is what points to it, NULL while it is on no list. */
+struct nm_link {
+	struct nm_link *next, **at;
+};
+
+/* The struct whose `member` is *link; link may be NULL. */
+#define NM_OF(link, type, member)                                                                  \
+	((type *)(void *)((link) ? (uint8_t *)(link)-offsetof(type, member) : NULL))
+
+/* Puts it before the first of a list. */
+static inline void nm_link_add(struct nm_link **head, struct nm_link *link)
+{
+	assert(!link->at);
+	link->next = *head;
+	link->at = head;
+	if (*head)
+		(*head)->at = &link->next;
+	*head = link;
+}
+
+/* Takes it off; on no list: nothing. */
+static inline void nm_link_del(struct nm_link *link)
+{
+	if (!link->at)
+		return;
+	*link->at = link->next;
+	if (link->next)
+		link->next->at = link->at;
+	*link = (struct nm_link){0};
+}
+
 /* ---- objects: numbers, owners, references (obj.c) ---- */
 
 enum nm_obj_type {
@@ -124,7 +157,7 @@ struct nm_dbr {
 	struct nm_space *space;
 	uint64_t addr;
 	volatile uint32_t *flat; /* NULL: copy-only */
-	uint32_t cache[2];	 /* both words as the last transfer brought them, big endian */
+	uint32_t cache[2];	 /* both words as they were last read, big endian */
 	uint32_t incoming[2];	 /* where the transfer under way puts them */
 	uint8_t asked;		 /* words (1 << word) that the transfer under way answers */
 	uint8_t waiting;	 /* words asked for since it began: they need a later one */
@@ -173,11 +206,16 @@ struct nm_uar {
 	struct nm_obj obj; /* number: page index from config.uar_base */
 	uint8_t *page;	   /* 4096 bytes */
 	bool freed;	   /* deallocated, but queues still use it */
-	uint64_t sweep_ns; /* when the queues of this page are swept by their records; 0: no ring
-			      since */
-	struct nm_qp *qps; /* queues on this page, linked by nm_qp.uar_next */
-	struct nm_cq *cqs; /* linked by nm_cq.uar_next */
-	struct nm_uar *active_next; /* doorbell.c: pages that some queue uses */
+	/* doorbell.c, all of it: queues on this page, and how it is looked at */
+	struct nm_link *qps, *cqs;
+	bool active, hot;  /* some queue uses it; it is looked at each time */
+	uint32_t place;	   /* among the hot or the cold ones */
+	uint64_t rang_ns;  /* when it last rang, or was first used */
+	uint64_t sweep_ns; /* when its queues are swept by their records; 0: no ring since */
+	bool sweeping;	   /* a sweep is under way: */
+	struct nm_link *sweep_qp, *sweep_cq; /* the next ones it looks at */
+	uint32_t swept, found;		     /* queues so far; and those that a lost ring was for */
+	uint64_t sweep_after_ns;	     /* from a ring to the next sweep */
 };
 
 struct nm_umem {
@@ -271,8 +309,9 @@ struct nm_cq {
 	struct nm_mem mem;
 	struct nm_umem *umem, *dbr_umem;
 	struct nm_uar *uar;
-	struct nm_cq *uar_next;
-	struct nm_dbr dbr; /* word 0 consumer index, word 1 arm */
+	struct nm_link uar_link;
+	struct nm_link *snd_qps, *rcv_qps; /* QPs that complete here: nm_qp.snd_link, rcv_link */
+	struct nm_dbr dbr;		   /* word 0 consumer index, word 1 arm */
 	uint8_t log_size;
 	uint8_t cqe_sz; /* bytes: 64 or 128 */
 	bool collapsed, overrun_ignore, always_armed;
@@ -353,9 +392,9 @@ struct nm_qp {
 	struct nm_pd *pd;
 	struct nm_cq *cq_snd, *cq_rcv; /* may be NULL (no SQ / no RQ) */
 	struct nm_uar *uar;
-	struct nm_qp *uar_next;
-	bool no_dbr;	   /* send_dbr_mode NO_DBR_EXT */
-	struct nm_mem mem; /* RQ at 0, SQ behind it */
+	struct nm_link uar_link, snd_link, rcv_link; /* of the page, of cq_snd, of cq_rcv */
+	bool no_dbr;				     /* send_dbr_mode NO_DBR_EXT */
+	struct nm_mem mem;			     /* RQ at 0, SQ behind it */
 	struct nm_umem *umem, *dbr_umem;
 	struct nm_dbr dbr; /* word 0 RQ, word 1 SQ */
 	/* geometry */
@@ -374,9 +413,9 @@ struct nm_qp {
 	uint32_t max_rd_atomic, max_dest_rd_atomic; /* counts */
 	bool rre, rwe, rae;
 	uint8_t log_msg_max;
-	struct nm_route route;	/* source and destination */
-	struct nm_rc *rc;	/* transport; allocated with the QP */
-	struct nm_qp *run_next; /* nic.c: list of QPs with work; NULL when last */
+	struct nm_route route;		  /* source and destination */
+	struct nm_rc *rc;		  /* transport; allocated with the QP */
+	struct nm_qp *run_next, **run_at; /* nic.c: list of QPs with work, and what points here */
 	bool runnable;
 	uint64_t timer_ns;   /* nic.c: absolute; UINT64_MAX when not armed */
 	uint32_t timer_slot; /* nic.c: place in the heap */
@@ -404,7 +443,7 @@ void nm_qp_forget_mkey(struct nm_nic *nic, struct nm_mkey *mkey);
 /* A CQE became visible, or the CQ is about to go: QPs whose WAIT names it look again. */
 void nm_cq_wake_waiters(struct nm_cq *cq);
 /* The CQ died: every QP on it goes to ERR with event WQ_CATAS_ERROR. */
-void nm_qp_cq_died(struct nm_nic *nic, struct nm_cq *cq);
+void nm_qp_cq_died(struct nm_cq *cq);
 
 /*
  * The data path's turn (nic.c calls it off the run list, where the QP no longer is): works until
@@ -419,10 +458,12 @@ void nm_qp_timer(struct nm_qp *qp, uint64_t now_ns);
 
 /* ---- doorbells (doorbell.c; also nm_nic_doorbell of nm.h) ---- */
 
-/* CREATE links the queue into uar->qps or uar->cqs before nm_uar_use, DESTROY unlinks it before
- * nm_uar_unuse. */
-void nm_uar_use(struct nm_nic *nic, struct nm_uar *uar); /* a queue was put on the page */
-void nm_uar_unuse(struct nm_nic *nic, struct nm_uar *uar);
+/* CREATE puts a queue on the page that it names, DESTROY takes it off; the page is looked at as
+ * long as it has one. */
+void nm_uar_add_qp(struct nm_qp *qp);
+void nm_uar_remove_qp(struct nm_qp *qp);
+void nm_uar_add_cq(struct nm_cq *cq);
+void nm_uar_remove_cq(struct nm_cq *cq);
 bool nm_doorbell_poll(struct nm_nic *nic, uint64_t now_ns,
 		      uint64_t *next_ns); /* true if one rang */
 
@@ -439,7 +480,10 @@ struct nm_nic {
 	struct nm_fault *fault;
 	uint32_t point_mask; /* union of observer and fault masks */
 	struct nm_counters counters;
-	struct nm_uar *active_uars;
+	/* doorbell.c: pages that some queue uses. Each array has room for all pages. */
+	struct nm_uar **hot_uars, **cold_uars;
+	uint32_t nhot, ncold, next_cold;
+	uint64_t cold_ns;		    /* up to when the cold ones have been looked at */
 	struct nm_qp *run_head, **run_tail; /* QPs with work */
 	struct nm_cq *busy_cqs; /* cq.c: CQs with pending writes, arms to read, deaths to tell */
 	struct nm_cq *held_cqs; /* cq.c: CQs whose event moderation holds back */

@@ -333,16 +333,18 @@ void nm_qp_forget_mkey(struct nm_nic *nic, struct nm_mkey *mkey)
 	}
 }
 
-void nm_qp_cq_died(struct nm_nic *nic, struct nm_cq *cq)
+static void doom(struct nm_qp *qp)
 {
-	const struct nm_table *table = &nic->table[NM_OBJ_QP];
+	if (!qp->rc)
+		return;
+	qp->rc->fatal = true;
+	nm_qp_schedule(qp);
+}
 
-	for (uint32_t i = 0; i < table->cap; i++) {
-		struct nm_qp *qp = (struct nm_qp *)table->slot[i];
-
-		if (!qp || !qp->rc || (qp->cq_snd != cq && qp->cq_rcv != cq))
-			continue;
-		qp->rc->fatal = true;
-		nm_qp_schedule(qp);
-	}
+void nm_qp_cq_died(struct nm_cq *cq)
+{
+	for (struct nm_link *l = cq->snd_qps; l; l = l->next)
+		doom(NM_OF(l, struct nm_qp, snd_link));
+	for (struct nm_link *l = cq->rcv_qps; l; l = l->next)
+		doom(NM_OF(l, struct nm_qp, rcv_link));
 }
