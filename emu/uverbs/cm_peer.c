@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * Sockets of the connection manager. A port of a simulated host is an abstract Unix socket, named
+ * after user, host, port space and port: bind() makes it unique, and the kernel takes it back when
+ * the process goes. Each connection is one SOCK_SEQPACKET connection, for as long as either end
+ * wants to hear of the other.
+ */
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "emu/uverbs/cm.h"
+
+enum { PORT_TRIES = 64, ACCEPTS = 64, MESSAGES = 16 };
+
+static int wake_fd = -1;
+static uint32_t port_seed;
+
+/* ---- names ---- */
+
+static socklen_t name_of(struct sockaddr_un *sa, uint8_t a, uint8_t b, uint16_t ps, uint16_t port)
+{
+	int n;
+
+	*sa = (struct sockaddr_un){.sun_family = AF_UNIX};
+	n = snprintf(sa->sun_path + 1, sizeof(sa->sun_path) - 1, "gdakit-cm/%u/127.%u.%u/%x/%u",
+		     (unsigned int)geteuid(), a, b, ps, port);
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+}
+
+static int claim(uint16_t ps, uint16_t port)
+{
+	struct sockaddr_un sa;
+	struct cm_device dev;
+	socklen_t len;
+	int fd, err;
+
+	cm_device(0, &dev);
+	len = name_of(&sa, dev.id.a, dev.id.b, ps, port);
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return -errno;
+	if (!bind(fd, (struct sockaddr *)&sa, len))
+		return fd;
+	err = errno;
+	close(fd);
+	return -err;
+}
+
+int cm_port_claim(uint16_t ps, uint16_t *port, int *fd)
+{
+	const uint32_t range = CM_PORT_LAST - CM_PORT_FIRST + 1;
+
+	if (*port) {
+		*fd = claim(ps, *port);
+		return *fd < 0 ? *fd : 0;
+	}
+	for (int i = 0; i < PORT_TRIES; i++) {
+		port_seed = port_seed * 1664525 + 1013904223 + (uint32_t)getpid();
+		*port = (uint16_t)(CM_PORT_FIRST + (port_seed >> 8) % range);
+		*fd = claim(ps, *port);
+		if (*fd >= 0)
+			return 0;
+		if (*fd != -EADDRINUSE)
+			return *fd;
+	}
+	return -EADDRNOTAVAIL;
+}
+
+/* ---- connecting ---- */
+
+static int connect_to(uint8_t a, uint8_t b, uint16_t ps, uint16_t port)
+{
+	struct sockaddr_un sa;
+	socklen_t len = name_of(&sa, a, b, ps, port);
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), err;
+
+	if (fd < 0)
+		return -errno;
+	if (!connect(fd, (struct sockaddr *)&sa, len))
+		return fd;
+	err = errno;
+	close(fd);
+	return -err;
+}
+
+/* A host's later devices have the blocks behind its first, which names it. */
+static int connect_host(uint8_t a, uint8_t b, uint16_t ps, uint16_t port)
+{
+	int fd = -ECONNREFUSED;
+
+	for (unsigned int i = 0; i < CM_NICS_MAX && i <= b && fd < 0; i++)
+		fd = connect_to(a, (uint8_t)(b - i), ps, port);
+	return fd;
+}
+
+/* Any host of this machine on which somebody listens there: our own, else the first one found. */
+static int connect_machine(uint16_t ps, uint16_t port)
+{
+	unsigned int uid, a, b, name_ps, name_port;
+	struct cm_device dev;
+	char *line = NULL;
+	size_t cap = 0;
+	int fd;
+	FILE *f;
+
+	cm_device(0, &dev);
+	fd = connect_to(dev.id.a, dev.id.b, ps, port);
+	if (fd >= 0)
+		return fd;
+	f = fopen("/proc/net/unix", "re");
+	if (!f)
+		return fd;
+	while (fd < 0 && getline(&line, &cap, f) > 0) {
+		const char *name = strstr(line, "@gdakit-cm/");
+
+		if (name &&
+		    sscanf(name, "@gdakit-cm/%u/127.%3u.%3u/%x/%u", &uid, &a, &b, &name_ps,
+			   &name_port) == 5 &&
+		    uid == geteuid() && name_ps == ps && name_port == port)
+			fd = connect_to((uint8_t)a, (uint8_t)b, ps, port);
+	}
+	free(line);
+	fclose(f);
+	return fd;
+}
+
+int cm_peer_connect(const struct cm_addr *to, uint16_t ps)
+{
+	return to->kind == CM_ADDR_HOST ? connect_host(to->a, to->b, ps, to->port)
+					: connect_machine(ps, to->port);
+}
+
+int cm_peer_send(int fd, const struct cm_msg *msg)
+{
+	return send(fd, msg, sizeof(*msg), MSG_DONTWAIT | MSG_NOSIGNAL) == sizeof(*msg) ? 0
+										    : -errno;
+}
+
+/* ---- the thread ---- */
+
+/* A message, checked: 1; 0: none now; -1: the other end is gone, or talks nonsense. */
+static int receive(int fd, struct cm_msg *msg)
+{
+	uint8_t bytes[sizeof(*msg) + 1];
+	const char *wrong;
+	ssize_t n = recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	if (n <= 0)
+		return -1;
+	wrong = cm_msg_wrong(bytes, (size_t)n);
+	if (wrong) {
+		uv_say("rdma_cm: a message of %zd bytes from another process: %s: hung up", n,
+		       wrong);
+		return -1;
+	}
+	memcpy(msg, bytes, sizeof(*msg));
+	return 1;
+}
+
+/* Visitors of a listener that have not said what they want; each must do so at once. */
+static void serve_listener(struct cm_id *id)
+{
+	struct cm_msg msg;
+	int fd, got;
+
+	for (int i = 0; i < ACCEPTS; i++) {
+		struct pollfd p = {.events = POLLIN};
+
+		fd = accept4(id->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		if (fd < 0)
+			return;
+		/* connect() and the request's send() follow each other in cm_connect(). */
+		p.fd = fd;
+		(void)poll(&p, 1, 100);
+		got = receive(fd, &msg);
+		if (got == 1 && (msg.type == CM_MSG_REQ || msg.type == CM_MSG_SIDR_REQ))
+			cm_on_request(id, fd, &msg);
+		else
+			close(fd);
+	}
+}
+
+static void serve_peer(struct cm_id *id)
+{
+	struct cm_msg msg;
+	int got = 1;
+
+	for (int i = 0; i < MESSAGES && got == 1 && id->peer >= 0; i++) {
+		got = receive(id->peer, &msg);
+		if (got == 1)
+			cm_on_message(id, &msg);
+		else if (got < 0)
+			cm_on_hangup(id);
+	}
+}
+
+static struct cm_id *id_of_handle(uint32_t handle)
+{
+	struct cm_id *id = cm_ids;
+
+	while (id && id->handle != handle)
+		id = id->next;
+	return id;
+}
+
+/* The channel's reader is gone: so are its identifiers (rdma_ucm's close). */
+static void close_file(struct cm_file *file)
+{
+	struct cm_file **p = &cm_files;
+	struct cm_id *id = cm_ids;
+
+	while (id) {
+		struct cm_id *next = id->next;
+
+		if (id->file == file) {
+			cm_events_withdraw(id, -1);
+			id = cm_ids; /* requests that were withdrawn are gone from the list, too */
+			while (id && id->file != file)
+				id = id->next;
+			if (id)
+				cm_id_free(id);
+			next = cm_ids;
+		}
+		id = next;
+	}
+	while (*p && *p != file)
+		p = &(*p)->next;
+	if (*p)
+		*p = file->next;
+	close(file->signal);
+	free(file);
+}
+
+enum target { WAKE, FILE_END, LISTENER, PEER };
+struct watch {
+	enum target target;
+	uint32_t handle;
+	struct cm_file *file;
+};
+
+static void serve(const struct watch *w, short revents)
+{
+	struct cm_id *id;
+
+	switch (w->target) {
+	case WAKE:
+		break;
+	case FILE_END:
+		for (struct cm_file *f = cm_files; f; f = f->next)
+			if (f == w->file && (revents & (POLLERR | POLLHUP))) {
+				close_file(f);
+				break;
+			}
+		break;
+	case LISTENER:
+		id = id_of_handle(w->handle);
+		if (id && id->listener_on)
+			serve_listener(id);
+		break;
+	case PEER:
+		id = id_of_handle(w->handle);
+		if (id && id->peer >= 0)
+			serve_peer(id);
+		break;
+	}
+}
+
+/* All that is to be watched, as it is now: the number, or 0 without memory. */
+static size_t gather(struct pollfd **fds, struct watch **watches, size_t *cap)
+{
+	size_t n = 1, want = 1;
+	void *p, *q;
+
+	for (struct cm_id *id = cm_ids; id; id = id->next)
+		want += 2;
+	for (struct cm_file *f = cm_files; f; f = f->next)
+		want++;
+	if (want > *cap) {
+		p = realloc(*fds, 2 * want * sizeof(**fds));
+		if (p)
+			*fds = p;
+		q = realloc(*watches, 2 * want * sizeof(**watches));
+		if (q)
+			*watches = q;
+		if (!p || !q)
+			return 0;
+		*cap = 2 * want;
+	}
+	(*fds)[0] = (struct pollfd){.fd = wake_fd, .events = POLLIN};
+	(*watches)[0] = (struct watch){.target = WAKE};
+	for (struct cm_file *f = cm_files; f; f = f->next) {
+		(*fds)[n] = (struct pollfd){.fd = f->signal};
+		(*watches)[n++] = (struct watch){.target = FILE_END, .file = f};
+	}
+	for (struct cm_id *id = cm_ids; id; id = id->next) {
+		if (id->listener_on) {
+			(*fds)[n] = (struct pollfd){.fd = id->listener, .events = POLLIN};
+			(*watches)[n++] = (struct watch){.target = LISTENER, .handle = id->handle};
+		}
+		if (id->peer >= 0) {
+			(*fds)[n] = (struct pollfd){.fd = id->peer, .events = POLLIN};
+			(*watches)[n++] = (struct watch){.target = PEER, .handle = id->handle};
+		}
+	}
+	return n;
+}
+
+static void *cm_main(void *arg)
+{
+	struct pollfd *fds = NULL;
+	struct watch *watches = NULL;
+	size_t cap = 0, n;
+	uint64_t count;
+
+	(void)arg;
+	for (;;) {
+		pthread_mutex_lock(&cm_lock);
+		n = gather(&fds, &watches, &cap);
+		pthread_mutex_unlock(&cm_lock);
+		if (poll(fds, n, -1) < 0)
+			continue;
+		if (fds[0].revents)
+			(void)!read(wake_fd, &count, sizeof(count));
+		pthread_mutex_lock(&cm_lock);
+		for (size_t i = 0; i < n; i++)
+			if (fds[i].revents)
+				serve(&watches[i], fds[i].revents);
+		pthread_mutex_unlock(&cm_lock);
+	}
+	return NULL;
+}
+
+int cm_thread_start(void)
+{
+	static bool registered;
+	sigset_t all, before;
+	pthread_t thread;
+	int ret;
+
+	if (wake_fd >= 0)
+		return 0;
+	wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (wake_fd < 0)
+		return -errno;
+	if (!registered)
+		pthread_atfork(NULL, NULL, cm_abandon);
+	registered = true;
+	/* The program's signals are for its own threads. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	ret = pthread_create(&thread, NULL, cm_main, NULL);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (ret) {
+		close(wake_fd);
+		wake_fd = -1;
+		return -ret;
+	}
+	pthread_detach(thread);
+	return 0;
+}
+
+void cm_thread_wake(void)
+{
+	const uint64_t one = 1;
+
+	(void)!write(wake_fd, &one, sizeof(one));
+}
+
+void cm_thread_abandon(void)
+{
+	if (wake_fd >= 0)
+		close(wake_fd);
+	wake_fd = -1;
+}
