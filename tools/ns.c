@@ -171,17 +171,26 @@ static int make_file(const char *path)
 	return 0;
 }
 
+static int add_device(const char *dev, const char *name)
+{
+	char path[PATH_MAX];
+
+	if (join(path, dev, name) || make_file(path) ||
+	    mount(UV_NODE_PATH, path, NULL, MS_BIND, NULL))
+		return failed(path);
+	return 0;
+}
+
 static int add_devices(const char *dev, unsigned int nics)
 {
-	char path[PATH_MAX], name[32];
+	char name[32];
 
 	for (unsigned int i = 0; i < nics; i++) {
 		snprintf(name, sizeof(name), UV_NODE_NAME "%u", i);
-		if (join(path, dev, name) || make_file(path) ||
-		    mount(UV_NODE_PATH, path, NULL, MS_BIND, NULL))
-			return failed(path);
+		if (add_device(dev, name))
+			return -1;
 	}
-	return 0;
+	return add_device(dev, UV_CM_NODE_NAME);
 }
 
 /* One entry of /dev in the new one. What cannot be shown is left out: it may be gone by now. */

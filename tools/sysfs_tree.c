@@ -12,10 +12,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <rdma/rdma_user_cm.h>
+
 #include "tools/gdakit.h"
 
 #define TEXT_(x) #x
 #define TEXT(x)	 TEXT_(x)
+
+#define UV_NODE_DEV TEXT(UV_NODE_MAJOR) ":" TEXT(UV_NODE_MINOR) "\n"
+#define CM_DIR	    "class/misc/" UV_CM_NODE_NAME
 
 /* Directories of a device, below the root of the tree. */
 enum dir { DIR_BRIDGE, DIR_PCI, DIR_IB, DIR_PORT, DIR_UVERBS, DIRS };
@@ -56,7 +61,7 @@ struct text {
 
 /* The same for every host, device and link layer. */
 static const struct text constants[] = {
-	{DIR_UVERBS, "dev", TEXT(UV_NODE_MAJOR) ":" TEXT(UV_NODE_MINOR) "\n"},
+	{DIR_UVERBS, "dev", UV_NODE_DEV},
 	{DIR_UVERBS, "abi_version", "1\n"},
 	{DIR_IB, "node_type", "1: CA\n"},
 	{DIR_IB, "fw_ver", UV_FW_VER "\n"},
@@ -324,8 +329,12 @@ int sysfs_tree_write(const char *root, const struct view *v)
 	char path[PATH_MAX];
 	int ret = write_bytes(root, "class/infiniband_verbs/abi_version", "6\n", 2);
 
-	/* The newest entry of a directory is listed first, and a program that is not told which takes
-	 * the first device: mlx5_0 comes last. */
+	ret |= write_bytes(root, CM_DIR "/abi_version", TEXT(RDMA_USER_CM_ABI_VERSION) "\n",
+			   strlen(TEXT(RDMA_USER_CM_ABI_VERSION)) + 1);
+	ret |= write_bytes(root, CM_DIR "/dev", UV_NODE_DEV, strlen(UV_NODE_DEV));
+
+	/* The newest entry of a directory is listed first, and a program that is not told which
+	 * takes the first device: mlx5_0 comes last. */
 	for (unsigned int i = v->nics; i-- > 0;) {
 		struct device d;
 

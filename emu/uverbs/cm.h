@@ -3,7 +3,7 @@
  * The connection manager's face: what rdma_ucm, rdma_cm and ib_cm do in a kernel, inside the
  * program.
  *
- *   cm_preload.c  write(), getifaddrs()     -> cm_write(), cm_interfaces()
+ *   cm_preload.c  write(), getifaddrs()     -> cm_write(), one more interface a device
  *   cm_file.c     event channels            -> commands (table), the queue of events
  *   cm_id.c       commands on identifiers   -> states, events, messages
  *   cm_query.c    what a program asks       -> addresses, paths, attributes of a QP
@@ -35,10 +35,9 @@
 
 #include "emu/uverbs/uv.h"
 
-#define CM_NODE "/dev/infiniband/rdma_cm"
+#define CM_NODE UV_NODE_DIR "/" UV_CM_NODE_NAME
 
 enum {
-	CM_NICS_MAX = 8,
 	CM_PRIVATE_MAX = RDMA_MAX_PRIVATE_DATA,
 	CM_PORT_FIRST = 32768, /* of those given out, as the kernel's ip_local_port_range */
 	CM_PORT_LAST = 60999,
@@ -194,7 +193,7 @@ struct cm_id {
 		uint32_t handle;
 		uint64_t uid;
 		uint32_t events_reported;
-	} *groups;
+	} * groups;
 };
 
 struct cm_file {
@@ -226,6 +225,7 @@ void cm_event_put_group(struct cm_id *id, struct cm_mcast *group,
  * fd -1: the channel is gone. */
 void cm_events_withdraw(struct cm_id *id, int fd);
 struct cm_file *cm_file_of_fd(int fd);
+void cm_file_forget(const struct cm_file *file); /* its pipe is about to be closed */
 /* Moves the unread events of id from its channel, at fd, to another. */
 void cm_events_move(struct cm_id *id, int fd, struct cm_file *to);
 
@@ -289,9 +289,5 @@ int cm_peer_send(int fd, const struct cm_msg *msg); /* 0 or -errno */
 int cm_thread_start(void);			    /* once; 0 or -errno */
 void cm_thread_wake(void);			    /* the lists changed */
 void cm_thread_abandon(void);
-
-/* ---- cm_preload.c's other half ---- */
-
-struct ifaddrs;
 
 #endif

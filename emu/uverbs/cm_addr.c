@@ -17,7 +17,7 @@ unsigned int cm_devices(void)
 	const char *text = getenv(UV_ENV_NICS);
 	long n = text ? strtol(text, NULL, 10) : 1;
 
-	return n < 1 ? 1 : n > CM_NICS_MAX ? CM_NICS_MAX : (unsigned int)n;
+	return n < 1 ? 1 : n > UV_MAX_NICS ? UV_MAX_NICS : (unsigned int)n;
 }
 
 void cm_device(unsigned int index, struct cm_device *dev)
@@ -26,8 +26,7 @@ void cm_device(unsigned int index, struct cm_device *dev)
 
 	if (!host || !uv_identity_parse(&dev->id, host))
 		uv_identity_of_block(&dev->id, UV_BLOCK_A_FIRST, 0);
-	if (index)
-		uv_identity_of_block(&dev->id, dev->id.a, (uint8_t)(dev->id.b + index));
+	(void)uv_identity_of_nic(&dev->id, index); /* the launcher has claimed that block */
 	dev->lid = dev->id.lid;
 }
 

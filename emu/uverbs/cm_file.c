@@ -5,6 +5,7 @@
  * cm_query.c.
  */
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +15,47 @@
 
 #include "emu/uverbs/cm.h"
 
-enum { IN_MAX = 512, OUT_MAX = 1024, PIPE_BYTES = 1 << 20 };
+enum { IN_MAX = 512, OUT_MAX = 1024, PIPE_BYTES = 1 << 20, KNOWN = 256 };
 
 pthread_mutex_t cm_lock = PTHREAD_MUTEX_INITIALIZER;
 struct cm_id *cm_ids;
 struct cm_file *cm_files;
+
+/*
+ * Inodes of the channels, to be read without the lock: write() may be called in a signal handler
+ * of a thread that holds it. `many`: there were more channels than places.
+ */
+static _Atomic uint64_t known[KNOWN];
+static _Atomic bool many;
+
+static void know(uint64_t ino, uint64_t instead)
+{
+	for (int i = 0; i < KNOWN; i++) {
+		uint64_t was = instead;
+
+		if (atomic_compare_exchange_strong(&known[i], &was, ino))
+			return;
+	}
+	if (ino)
+		many = true;
+}
+
+static bool may_be_channel(const struct stat *st)
+{
+	if (S_ISCHR(st->st_mode))
+		return st->st_rdev == makedev(UV_NODE_MAJOR, UV_NODE_MINOR);
+	if (!S_ISFIFO(st->st_mode))
+		return false;
+	for (int i = 0; i < KNOWN; i++)
+		if (known[i] == st->st_ino)
+			return true;
+	return many;
+}
+
+void cm_file_forget(const struct cm_file *file)
+{
+	know(0, file->ino);
+}
 
 /* ---- events ---- */
 
@@ -26,7 +63,8 @@ static void put(struct cm_file *file, struct cm_event *ev)
 {
 	*file->tail = ev;
 	file->tail = &ev->next;
-	/* A full pipe is readable all the same; its reader finds the rest of the list (cm_get_event). */
+	/* A full pipe is readable all the same; its reader finds the rest of the list
+	 * (cm_get_event). */
 	(void)!write(file->signal, "", 1);
 }
 
@@ -229,12 +267,11 @@ static struct cm_file *open_file(int fd)
 		return NULL;
 	}
 	close(ends[0]);
-	*file = (struct cm_file){.next = cm_files,
-				 .signal = ends[1],
-				 .dev = st.st_dev,
-				 .ino = st.st_ino};
+	*file = (struct cm_file){
+		.next = cm_files, .signal = ends[1], .dev = st.st_dev, .ino = st.st_ino};
 	file->tail = &file->head;
 	cm_files = file;
+	know(file->ino, 0);
 	return file;
 }
 
@@ -245,7 +282,7 @@ static const struct command {
 	size_t in, out; /* bytes; 0 out: none */
 	int (*handler)(struct cm_cmd *cmd, const void *in);
 } commands[] = {
-#define COMMAND(name_, in_, out_, handler_) \
+#define COMMAND(name_, in_, out_, handler_)                                                        \
 	[RDMA_USER_CM_CMD_##name_] = {#name_, sizeof(struct in_), out_, handler_}
 	COMMAND(CREATE_ID, rdma_ucm_create_id, sizeof(struct rdma_ucm_create_id_resp),
 		cm_create_id),
@@ -254,8 +291,8 @@ static const struct command {
 	COMMAND(BIND_IP, rdma_ucm_bind_ip, 0, cm_bind_ip),
 	COMMAND(RESOLVE_IP, rdma_ucm_resolve_ip, 0, cm_resolve_ip),
 	COMMAND(RESOLVE_ROUTE, rdma_ucm_resolve_route, 0, cm_resolve_route),
-	COMMAND(QUERY_ROUTE, rdma_ucm_query, offsetof(struct rdma_ucm_query_route_resp, ibdev_index),
-		cm_query_route),
+	COMMAND(QUERY_ROUTE, rdma_ucm_query,
+		offsetof(struct rdma_ucm_query_route_resp, ibdev_index), cm_query_route),
 	COMMAND(CONNECT, rdma_ucm_connect, 0, cm_connect),
 	COMMAND(LISTEN, rdma_ucm_listen, 0, cm_listen),
 	COMMAND(ACCEPT, rdma_ucm_accept, 0, cm_accept),
@@ -263,7 +300,8 @@ static const struct command {
 	COMMAND(DISCONNECT, rdma_ucm_disconnect, 0, cm_disconnect),
 	COMMAND(INIT_QP_ATTR, rdma_ucm_init_qp_attr, sizeof(struct ib_uverbs_qp_attr),
 		cm_init_qp_attr),
-	COMMAND(GET_EVENT, rdma_ucm_get_event, offsetof(struct rdma_ucm_event_resp, reserved), NULL),
+	COMMAND(GET_EVENT, rdma_ucm_get_event, offsetof(struct rdma_ucm_event_resp, reserved),
+		NULL),
 	COMMAND(SET_OPTION, rdma_ucm_set_option, 0, cm_set_option),
 	COMMAND(NOTIFY, rdma_ucm_notify, 0, cm_notify),
 	COMMAND(JOIN_IP_MCAST, rdma_ucm_join_ip_mcast, sizeof(struct rdma_ucm_create_id_resp),
@@ -303,7 +341,8 @@ static uint64_t response_of(uint32_t cmd, const uint8_t *in)
 	return addr;
 }
 
-static int execute(struct cm_file *file, int fd, const struct rdma_ucm_cmd_hdr *hdr, const uint8_t *in)
+static int execute(struct cm_file *file, int fd, const struct rdma_ucm_cmd_hdr *hdr,
+		   const uint8_t *in)
 {
 	const struct command *c = &commands[hdr->cmd];
 	_Alignas(8) uint8_t out[OUT_MAX] = {0};
@@ -311,8 +350,8 @@ static int execute(struct cm_file *file, int fd, const struct rdma_ucm_cmd_hdr *
 	int ret;
 
 	if (c->out && hdr->out < c->out)
-		return uv_refuse(ENOSPC, "rdma_cm %s: room for %u bytes of answer, it has %zu", c->name,
-				 hdr->out, c->out);
+		return uv_refuse(ENOSPC, "rdma_cm %s: room for %u bytes of answer, it has %zu",
+				 c->name, hdr->out, c->out);
 	cmd.out_len = c->out ? (hdr->out < OUT_MAX ? hdr->out : OUT_MAX) : 0;
 	if (!c->handler) {
 		ret = get_event(file, fd, (struct rdma_ucm_event_resp *)out);
@@ -350,10 +389,13 @@ ssize_t cm_write(int fd, const void *buf, size_t len)
 	_Alignas(8) uint8_t in[IN_MAX] = {0};
 	struct rdma_ucm_cmd_hdr hdr;
 	struct cm_file *file;
+	struct stat st;
 	int err;
 
 	/* Cheap for every other write(): commands have a size between these. */
 	if (len < sizeof(hdr) || len > sizeof(hdr) + IN_MAX)
+		return -ENOTTY;
+	if (fstat(fd, &st) || !may_be_channel(&st))
 		return -ENOTTY;
 	file = channel(fd, &err);
 	if (!file)
@@ -363,7 +405,8 @@ ssize_t cm_write(int fd, const void *buf, size_t len)
 	if (hdr.cmd >= NCOMMANDS || !commands[hdr.cmd].name)
 		return uv_refuse(ENOSYS, "rdma_cm: command %u is none that is emulated", hdr.cmd);
 	if (hdr.in + sizeof(hdr) > len || hdr.in < least(hdr.cmd))
-		return uv_refuse(EINVAL, "rdma_cm %s: %u bytes follow, of %zu written, expected %zu",
+		return uv_refuse(EINVAL,
+				 "rdma_cm %s: %u bytes follow, of %zu written, expected %zu",
 				 commands[hdr.cmd].name, hdr.in, len, commands[hdr.cmd].in);
 	if (uv_copy_in(in, (uintptr_t)buf + sizeof(hdr), hdr.in))
 		return -EFAULT;
@@ -382,8 +425,10 @@ void cm_abandon(void)
 		if (id->peer >= 0)
 			close(id->peer);
 	}
-	for (struct cm_file *f = cm_files; f; f = f->next)
+	for (struct cm_file *f = cm_files; f; f = f->next) {
 		close(f->signal);
+		cm_file_forget(f);
+	}
 	cm_ids = NULL;
 	cm_files = NULL;
 	cm_thread_abandon();

@@ -12,7 +12,7 @@
 #include "emu/uverbs/cm.h"
 
 enum {
-	AF_IB_ = 27, /* AF_IB of linux/socket.h */
+	AF_IB_ = 27,	       /* AF_IB of linux/socket.h */
 	UDP_QKEY = 0x01234567, /* RDMA_UDP_QKEY of the kernel's rdma_cm */
 	MCAST_QPN = 0xffffff,
 	OPTION_BYTES_MAX = 4,
@@ -37,8 +37,7 @@ static uint32_t last_handle;
 
 bool cm_is_ud(const struct cm_id *id)
 {
-	return id->ps == RDMA_PS_UDP || id->ps == RDMA_PS_IPOIB ||
-	       id->qp_type == IB_UVERBS_QPT_UD;
+	return id->ps == RDMA_PS_UDP || id->ps == RDMA_PS_IPOIB || id->qp_type == IB_UVERBS_QPT_UD;
 }
 
 static int wrong_state(const struct cm_cmd *cmd, const struct cm_id *id, const char *expected)
@@ -222,8 +221,9 @@ static int take_addr(const struct cm_cmd *cmd, const void *from, size_t len,
 
 		/* struct sockaddr_ib: family, pkey, flow info, address. */
 		if (memcmp((uint8_t *)&sa + 8, none, sizeof(none)) != 0)
-			return uv_refuse(ENODEV, "rdma_cm %s: AF_IB addresses are not those of a RoCE "
-						 "port",
+			return uv_refuse(ENODEV,
+					 "rdma_cm %s: AF_IB addresses are not those of a RoCE "
+					 "port",
 					 cmd->name);
 		*addr = (struct cm_addr){.kind = CM_ADDR_ANY};
 		to->sin6_family = AF_INET;
@@ -398,9 +398,9 @@ static void send_simple(struct cm_id *id, uint8_t type, uint32_t status)
 static int add_private(const struct cm_cmd *cmd, struct cm_msg *msg, const void *data, size_t len)
 {
 	if (len > cm_msg_private_len(msg->type))
-		return uv_refuse(EINVAL, "rdma_cm %s: %zu bytes of private data, a %s has room for %u",
-				 cmd->name, len, cm_msg_name(msg->type),
-				 cm_msg_private_len(msg->type));
+		return uv_refuse(
+			EINVAL, "rdma_cm %s: %zu bytes of private data, a %s has room for %u",
+			cmd->name, len, cm_msg_name(msg->type), cm_msg_private_len(msg->type));
 	memcpy(msg->private_data, data, len);
 	msg->private_len = (uint16_t)len;
 	return 0;
@@ -481,7 +481,8 @@ CM_HANDLER(cm_listen)
 	}
 	if (id->state != CM_BOUND)
 		return wrong_state(cmd, id, "idle or bound");
-	if (listen(id->listener, c->backlog && c->backlog < SOMAXCONN ? (int)c->backlog : SOMAXCONN))
+	if (listen(id->listener,
+		   c->backlog && c->backlog < SOMAXCONN ? (int)c->backlog : SOMAXCONN))
 		return -errno;
 	id->listener_on = true;
 	id->state = CM_LISTEN;
@@ -609,8 +610,8 @@ CM_HANDLER(cm_set_option)
 			id->tos = value[0];
 		return err;
 	}
-	return uv_refuse(ENOSYS, "rdma_cm SET_OPTION: level %u, option %u is not emulated", c->level,
-			 c->optname);
+	return uv_refuse(ENOSYS, "rdma_cm SET_OPTION: level %u, option %u is not emulated",
+			 c->level, c->optname);
 }
 
 /* ---- multicast ---- */
@@ -645,7 +646,8 @@ static int join(struct cm_cmd *cmd, uint32_t handle, uint64_t uid, const void *a
 				 cmd->name, handle);
 	memcpy(&sa, addr, len < sizeof(sa) ? len : sizeof(sa));
 	if (!group_gid(&sa, gid))
-		return uv_refuse(EINVAL, "rdma_cm %s: the address is no multicast group", cmd->name);
+		return uv_refuse(EINVAL, "rdma_cm %s: the address is no multicast group",
+				 cmd->name);
 	group = calloc(1, sizeof(*group));
 	if (!group)
 		return -ENOMEM;
@@ -722,7 +724,8 @@ static void conn_event(struct rdma_ucm_event_resp *ev, const struct cm_msg *msg)
 	ev->ece.attr_mod = msg->ece_attr;
 }
 
-static void ud_event(const struct cm_id *id, struct rdma_ucm_event_resp *ev, const struct cm_msg *msg)
+static void ud_event(const struct cm_id *id, struct rdma_ucm_event_resp *ev,
+		     const struct cm_msg *msg)
 {
 	struct rdma_ucm_ud_param *p = &ev->param.ud;
 

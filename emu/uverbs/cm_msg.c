@@ -11,9 +11,12 @@ static const struct {
 	const char *name;
 	uint16_t private_max; /* bytes */
 } types[CM_MSG_TYPES] = {
-	[CM_MSG_REQ] = {"REQ", 92 - IP_CM_HEADER}, [CM_MSG_REP] = {"REP", 196},
-	[CM_MSG_RTU] = {"RTU", 224},		   [CM_MSG_REJ] = {"REJ", 148},
-	[CM_MSG_DREQ] = {"DREQ", 220},		   [CM_MSG_DREP] = {"DREP", 224},
+	[CM_MSG_REQ] = {"REQ", 92 - IP_CM_HEADER},
+	[CM_MSG_REP] = {"REP", 196},
+	[CM_MSG_RTU] = {"RTU", 224},
+	[CM_MSG_REJ] = {"REJ", 148},
+	[CM_MSG_DREQ] = {"DREQ", 220},
+	[CM_MSG_DREP] = {"DREP", 224},
 	[CM_MSG_SIDR_REQ] = {"SIDR_REQ", 216 - IP_CM_HEADER},
 	[CM_MSG_SIDR_REP] = {"SIDR_REP", 136},
 };
@@ -52,7 +55,8 @@ const char *cm_msg_wrong(const void *bytes, size_t len)
 		return "a QP number or PSN has more than 24 bits";
 	if (m.mtu < 1 || m.mtu > 5)
 		return "its MTU is not one of 256 to 4096";
-	if ((m.type == CM_MSG_REQ || m.type == CM_MSG_SIDR_REQ) && (!is_ip(&m.from) || !is_ip(&m.to)))
+	if ((m.type == CM_MSG_REQ || m.type == CM_MSG_SIDR_REQ) &&
+	    (!is_ip(&m.from) || !is_ip(&m.to)))
 		return "its addresses are not IP addresses";
 	return NULL;
 }

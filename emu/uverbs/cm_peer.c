@@ -94,8 +94,8 @@ static int connect_host(uint8_t a, uint8_t b, uint16_t ps, uint16_t port)
 {
 	int fd = -ECONNREFUSED;
 
-	for (unsigned int i = 0; i < CM_NICS_MAX && i <= b && fd < 0; i++)
-		fd = connect_to(a, (uint8_t)(b - i), ps, port);
+	for (unsigned int i = 0, block = (unsigned int)a << 8 | b; i < UV_MAX_NICS && fd < 0; i++)
+		fd = connect_to((uint8_t)((block - i) >> 8), (uint8_t)(block - i), ps, port);
 	return fd;
 }
 
@@ -139,7 +139,7 @@ int cm_peer_connect(const struct cm_addr *to, uint16_t ps)
 int cm_peer_send(int fd, const struct cm_msg *msg)
 {
 	return send(fd, msg, sizeof(*msg), MSG_DONTWAIT | MSG_NOSIGNAL) == sizeof(*msg) ? 0
-										    : -errno;
+											: -errno;
 }
 
 /* ---- the thread ---- */
@@ -165,6 +165,15 @@ static int receive(int fd, struct cm_msg *msg)
 	return 1;
 }
 
+/* Abstract names are open to everyone on the machine. */
+static bool same_user(int fd)
+{
+	struct ucred cred;
+	socklen_t len = sizeof(cred);
+
+	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) && cred.uid == geteuid();
+}
+
 /* Visitors of a listener that have not said what they want; each must do so at once. */
 static void serve_listener(struct cm_id *id)
 {
@@ -177,6 +186,10 @@ static void serve_listener(struct cm_id *id)
 		fd = accept4(id->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (fd < 0)
 			return;
+		if (!same_user(fd)) {
+			close(fd);
+			continue;
+		}
 		/* connect() and the request's send() follow each other in cm_connect(). */
 		p.fd = fd;
 		(void)poll(&p, 1, 100);
@@ -235,6 +248,7 @@ static void close_file(struct cm_file *file)
 		p = &(*p)->next;
 	if (*p)
 		*p = file->next;
+	cm_file_forget(file);
 	close(file->signal);
 	free(file);
 }

@@ -81,6 +81,12 @@ static void query_addr(struct cm_cmd *cmd, const struct cm_id *id)
 	memcpy(cmd->out, &r, sizeof(r) < cmd->out_len ? sizeof(r) : cmd->out_len);
 }
 
+static void put16(uint8_t *p, uint16_t value)
+{
+	p[0] = (uint8_t)(value >> 8);
+	p[1] = (uint8_t)value;
+}
+
 /* struct sockaddr_ib: family 0, pkey 2, flow 4, address 8, service id 24, its mask 32, scope 40. */
 static void put_sockaddr_ib(void *to, const uint8_t gid[16], uint16_t ps, uint16_t port)
 {
@@ -88,7 +94,7 @@ static void put_sockaddr_ib(void *to, const uint8_t gid[16], uint16_t ps, uint16
 	const uint16_t family = AF_IB_;
 
 	memcpy(p, &family, sizeof(family));
-	prm_store16(p + 2, UV_PKEY);
+	put16(p + 2, UV_PKEY);
 	memcpy(p + 8, gid, 16);
 	/* IBTA Annex A11.2.2: service ID of an IP port */
 	prm_store64(p + 24, (uint64_t)ps << 16 | port);
@@ -119,12 +125,12 @@ static void put_path(uint8_t *p, const struct cm_id *id, const struct ends *e)
 {
 	memcpy(p + 8, e->dgid, 16);
 	memcpy(p + 24, e->dev.id.gid, 16);
-	prm_store16(p + 40, e->dlid);
-	prm_store16(p + 42, e->dev.lid);
+	put16(p + 40, e->dlid);
+	put16(p + 42, e->dev.lid);
 	prm_store32(p + 44, HOP_LIMIT);
 	p[48] = id->tos;
 	p[49] = 0x80 | 1; /* reversible, one path */
-	prm_store16(p + 50, UV_PKEY);
+	put16(p + 50, UV_PKEY);
 	p[54] = 2 << 6 | MTU_4096; /* 2: exactly */
 	p[55] = 2 << 6 | RATE_400_GBPS;
 	p[56] = 2 << 6 | PACKET_LIFETIME;
@@ -150,7 +156,7 @@ static void query_path(struct cm_cmd *cmd, const struct cm_id *id)
 
 CM_HANDLER(cm_query)
 {
-	static void (*const queries[])(struct cm_cmd *cmd, const struct cm_id *id) = {
+	static void (*const queries[])(struct cm_cmd * cmd, const struct cm_id *id) = {
 		[RDMA_USER_CM_QUERY_ADDR] = query_addr,
 		[RDMA_USER_CM_QUERY_PATH] = query_path,
 		[RDMA_USER_CM_QUERY_GID] = query_gid,
@@ -233,8 +239,8 @@ static int attr_init(const struct cm_id *id, struct ib_uverbs_qp_attr *a)
 	a->qp_attr_mask |= UV_QP_ACCESS;
 	/* Before a connection nothing is known of what the other end will do. */
 	if (id->have_remote || id->state >= CM_REQ_SENT)
-		a->qp_access_flags = REMOTE_WRITE |
-				     (id->responder_resources ? REMOTE_READ | REMOTE_ATOMIC : 0u);
+		a->qp_access_flags =
+			REMOTE_WRITE | (id->responder_resources ? REMOTE_READ | REMOTE_ATOMIC : 0u);
 	return 0;
 }
 
@@ -267,11 +273,12 @@ static int attr_rts(const struct cm_id *id, struct ib_uverbs_qp_attr *a)
 	a->qp_attr_mask = UV_QP_STATE | UV_QP_SQ_PSN;
 	a->sq_psn = cm_is_ud(id) ? 0 : id->psn;
 	if (is_rc(id) && !cm_is_ud(id)) {
-		a->qp_attr_mask |= UV_QP_TIMEOUT | UV_QP_RETRY_CNT | UV_QP_RNR_RETRY |
-				   UV_QP_MAX_RD_ATOMIC;
+		a->qp_attr_mask |=
+			UV_QP_TIMEOUT | UV_QP_RETRY_CNT | UV_QP_RNR_RETRY | UV_QP_MAX_RD_ATOMIC;
 		a->timeout = ACK_TIMEOUT;
 		a->retry_cnt = id->retry_count;
-		a->rnr_retry = id->have_remote ? id->remote.rnr_retry_count & 7 : id->rnr_retry_count;
+		a->rnr_retry =
+			id->have_remote ? id->remote.rnr_retry_count & 7 : id->rnr_retry_count;
 		a->max_rd_atomic = id->initiator_depth;
 	}
 	return 0;
@@ -303,8 +310,9 @@ CM_HANDLER(cm_init_qp_attr)
 		return uv_refuse(EINVAL, "rdma_cm INIT_QP_ATTR: identifier %u has no device",
 				 id->handle);
 	if (c->qp_state >= UV_QPS || !fill[c->qp_state])
-		return uv_refuse(EINVAL, "rdma_cm INIT_QP_ATTR: state %u, expected INIT, RTR, RTS or "
-					 "ERR",
+		return uv_refuse(EINVAL,
+				 "rdma_cm INIT_QP_ATTR: state %u, expected INIT, RTR, RTS or "
+				 "ERR",
 				 c->qp_state);
 	a->qp_state = c->qp_state;
 	a->cur_qp_state = c->qp_state;

@@ -42,6 +42,10 @@ enum {
 /* Directory of the nodes, and the name of one without its number, which is that of the NIC. */
 #define UV_NODE_DIR  "/dev/infiniband"
 #define UV_NODE_NAME "uverbs"
+/* The connection manager's node, beside them. */
+#define UV_CM_NODE_NAME "rdma_cm"
+/* The interface that getifaddrs() shows for a device, and its number. */
+#define UV_NETDEV_NAME "gdakit"
 
 /* Environment of a `gdakit run` tree. */
 #define UV_ENV_HOST	  "GDAKIT_HOST"	      /* "127.a.b", the block of mlx5_0 */
