@@ -3,7 +3,9 @@
  * The connection manager's face: what rdma_ucm, rdma_cm and ib_cm do in a kernel, inside the
  * program.
  *
- *   cm_preload.c  write(), getifaddrs()     -> cm_write(), one more interface a device
+ *   cm_preload.c  open(), epoll_ctl()       -> cm_opened(), cm_channel()
+ *                 write()                   -> cm_write()
+ *                 getifaddrs()              -> one more interface a device
  *   cm_file.c     event channels            -> commands (table), the queue of events
  *   cm_id.c       commands on identifiers   -> states, events, messages
  *   cm_query.c    what a program asks       -> addresses, paths, attributes of a QP
@@ -11,8 +13,8 @@
  *   cm_msg.c      a message of a peer       -> checked
  *   cm_addr.c     IP addresses              -> devices, hosts
  *
- * A channel is a descriptor of /dev/infiniband/rdma_cm that the first command replaces by the read
- * end of a pipe: it holds one byte for each event that can be had, so poll(), epoll and O_NONBLOCK
+ * A channel is a descriptor of /dev/infiniband/rdma_cm, replaced at its first use by the read end
+ * of a pipe: it holds one byte for each event that can be had, so poll(), epoll and O_NONBLOCK
  * need no help. The two ends of a connection talk through a socket of their own: its name says
  * host, port space and port, so nobody but the kernel needs to know who listens; and when a process
  * dies, its peers see the socket close. It carries CM messages by meaning (REQ, REP, RTU...), not
@@ -39,6 +41,7 @@
 
 enum {
 	CM_PRIVATE_MAX = RDMA_MAX_PRIVATE_DATA,
+	CM_PATIENCE_MS = 200,  /* a listener that is just coming: a network's delay */
 	CM_PORT_FIRST = 32768, /* of those given out, as the kernel's ip_local_port_range */
 	CM_PORT_LAST = 60999,
 };
@@ -177,15 +180,16 @@ struct cm_id {
 	uint8_t state;	 /* enum cm_state */
 	int device;	 /* -1: none yet */
 	struct sockaddr_in6 src, dst;
-	uint16_t port;	  /* claimed; 0: none */
-	int listener;	  /* socket that holds the port; -1 */
-	bool listener_on; /* and somebody may connect */
-	int peer;	  /* socket to the other end; -1 */
-	uint32_t backlog;
+	uint16_t port;	     /* claimed; 0: none */
+	int listener;	     /* socket that holds the port; -1 */
+	bool listener_on;    /* and somebody may connect */
+	int peer;	     /* socket to the other end; -1 */
+	uint64_t give_up_ns; /* nobody listens yet: until then it is tried again */
 	uint32_t events_reported;
 	uint32_t psn, qpn, qkey;
 	uint8_t responder_resources, initiator_depth, retry_count, rnr_retry_count, tos;
-	struct cm_msg remote; /* REQ or REP of the other end */
+	struct cm_msg request; /* active: what is sent */
+	struct cm_msg remote;  /* REQ or REP of the other end */
 	bool have_remote;
 	struct cm_id *listen_id; /* passive, until its request was read */
 	struct cm_mcast {
@@ -207,6 +211,11 @@ extern pthread_mutex_t cm_lock;
 extern struct cm_id *cm_ids;
 extern struct cm_file *cm_files;
 
+/* The program has opened the node: fd will be a channel when it is first used as one. librdmacm
+ * looks whether it is a character device before. */
+void cm_opened(int fd);
+/* Is fd a channel, or opened to be one? Then it is one afterwards: 1; 0: it is not; -errno. */
+int cm_channel(int fd);
 /* A write() of the program to fd: its return value or -errno; -ENOTTY: not ours. */
 ssize_t cm_write(int fd, const void *buf, size_t len);
 /* After fork() in the child. */
@@ -247,6 +256,9 @@ void cm_id_free(struct cm_id *id);
 void cm_on_request(struct cm_id *listener, int peer, const struct cm_msg *msg);
 void cm_on_message(struct cm_id *id, const struct cm_msg *msg);
 void cm_on_hangup(struct cm_id *id);
+/* Sends the request of an id that waits for a listener, or gives up. */
+void cm_try_connect(struct cm_id *id);
+uint64_t cm_now_ns(void);
 bool cm_is_ud(const struct cm_id *id);
 
 #define CM_HANDLER(name) int name(struct cm_cmd *cmd, const void *in)

@@ -6,7 +6,6 @@
  */
 #include <fcntl.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -28,6 +27,9 @@ struct cm_file *cm_files;
 static _Atomic uint64_t known[KNOWN];
 static _Atomic bool many;
 
+/* Descriptors of the node that are not channels yet, plus 1. */
+static _Atomic int opened[KNOWN];
+
 static void know(uint64_t ino, uint64_t instead)
 {
 	for (int i = 0; i < KNOWN; i++) {
@@ -40,10 +42,18 @@ static void know(uint64_t ino, uint64_t instead)
 		many = true;
 }
 
-static bool may_be_channel(const struct stat *st)
+static bool is_opened(int fd)
+{
+	for (int i = 0; i < KNOWN; i++)
+		if (opened[i] == fd + 1)
+			return true;
+	return false;
+}
+
+static bool may_be_channel(const struct stat *st, int fd)
 {
 	if (S_ISCHR(st->st_mode))
-		return st->st_rdev == makedev(UV_NODE_MAJOR, UV_NODE_MINOR);
+		return st->st_rdev == makedev(UV_NODE_MAJOR, UV_NODE_MINOR) && is_opened(fd);
 	if (!S_ISFIFO(st->st_mode))
 		return false;
 	for (int i = 0; i < KNOWN; i++)
@@ -228,24 +238,6 @@ struct cm_file *cm_file_of_fd(int fd)
 	return NULL;
 }
 
-/* Is fd what open() of the node gave, not yet replaced? */
-static bool is_node(int fd)
-{
-	char link[64], path[64];
-	struct stat st;
-	ssize_t n;
-
-	if (fstat(fd, &st) || !S_ISCHR(st.st_mode) ||
-	    st.st_rdev != makedev(UV_NODE_MAJOR, UV_NODE_MINOR))
-		return false;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	n = readlink(link, path, sizeof(path) - 1);
-	if (n <= 0)
-		return false;
-	path[n] = '\0';
-	return !strcmp(path, CM_NODE);
-}
-
 static struct cm_file *open_file(int fd)
 {
 	struct cm_file *file = calloc(1, sizeof(*file));
@@ -366,22 +358,40 @@ static int execute(struct cm_file *file, int fd, const struct rdma_ucm_cmd_hdr *
 	return uv_copy_out(response_of(hdr->cmd, in), out, cmd.out_len);
 }
 
-/* The channel behind fd, which a first command opens. NULL: fd is nothing of ours. */
-static struct cm_file *channel(int fd, int *err)
+void cm_opened(int fd)
+{
+	for (int i = 0; i < KNOWN; i++) {
+		int none = 0;
+
+		if (is_opened(fd) || atomic_compare_exchange_strong(&opened[i], &none, fd + 1))
+			return;
+	}
+}
+
+/* Is fd a channel, or opened to be one? Then it is one afterwards: 1; 0: it is not; -errno. */
+int cm_channel(int fd)
 {
 	struct cm_file *file;
+	struct stat st;
+	int err = 0;
 
-	*err = 0;
+	if (fstat(fd, &st) || !may_be_channel(&st, fd))
+		return 0;
 	pthread_mutex_lock(&cm_lock);
 	file = cm_file_of_fd(fd);
-	if (!file && is_node(fd)) {
-		*err = cm_thread_start();
-		file = *err ? NULL : open_file(fd);
-		if (!file && !*err)
-			*err = -ENOMEM;
+	if (!file && S_ISCHR(st.st_mode)) {
+		err = cm_thread_start();
+		file = err ? NULL : open_file(fd);
+		if (!file && !err)
+			err = -ENOMEM;
+		for (int i = 0; i < KNOWN; i++) {
+			int was = fd + 1;
+
+			atomic_compare_exchange_strong(&opened[i], &was, 0);
+		}
 	}
 	pthread_mutex_unlock(&cm_lock);
-	return file;
+	return err ? err : file != NULL;
 }
 
 ssize_t cm_write(int fd, const void *buf, size_t len)
@@ -389,17 +399,19 @@ ssize_t cm_write(int fd, const void *buf, size_t len)
 	_Alignas(8) uint8_t in[IN_MAX] = {0};
 	struct rdma_ucm_cmd_hdr hdr;
 	struct cm_file *file;
-	struct stat st;
 	int err;
 
 	/* Cheap for every other write(): commands have a size between these. */
 	if (len < sizeof(hdr) || len > sizeof(hdr) + IN_MAX)
 		return -ENOTTY;
-	if (fstat(fd, &st) || !may_be_channel(&st))
-		return -ENOTTY;
-	file = channel(fd, &err);
-	if (!file)
+	err = cm_channel(fd);
+	if (err <= 0)
 		return err ? err : -ENOTTY;
+	pthread_mutex_lock(&cm_lock);
+	file = cm_file_of_fd(fd);
+	pthread_mutex_unlock(&cm_lock);
+	if (!file)
+		return -ENOTTY;
 	if (uv_copy_in(&hdr, (uintptr_t)buf, sizeof(hdr)))
 		return -EFAULT;
 	if (hdr.cmd >= NCOMMANDS || !commands[hdr.cmd].name)

@@ -426,11 +426,33 @@ static void take_params(struct cm_id *id, struct cm_msg *msg, const struct rdma_
 	msg->ece_attr = ece->attr_mod;
 }
 
+void cm_try_connect(struct cm_id *id)
+{
+	struct cm_addr to;
+
+	cm_addr_of((const struct sockaddr *)&id->dst, &to);
+	id->peer = cm_peer_connect(&to, id->ps);
+	if (id->peer >= 0 && !cm_peer_send(id->peer, &id->request)) {
+		id->give_up_ns = 0;
+		return;
+	}
+	if (id->peer >= 0)
+		close(id->peer);
+	id->peer = -1;
+	if (cm_now_ns() < id->give_up_ns)
+		return;
+	uv_say("rdma_cm CONNECT: nobody listens on port %u there", to.port);
+	id->give_up_ns = 0;
+	id->state = CM_CLOSED;
+	if (cm_is_ud(id))
+		cm_event_put(id, CM_UNREACHABLE, -EINVAL, NULL);
+	else
+		cm_event_put(id, CM_REJECTED, CM_REJ_INVALID_SERVICE_ID, NULL);
+}
+
 CM_HANDLER(cm_connect)
 {
 	const struct rdma_ucm_connect *c = in;
-	struct cm_addr to;
-	struct cm_msg msg;
 	int ret;
 	struct cm_id *id = cm_id_find(cmd, c->id, &ret);
 
@@ -440,28 +462,17 @@ CM_HANDLER(cm_connect)
 		return uv_refuse(EINVAL, "rdma_cm CONNECT: the parameters are not marked valid");
 	if (id->state != CM_ROUTE_DONE)
 		return wrong_state(cmd, id, "route resolved");
-	message(id, cm_is_ud(id) ? CM_MSG_SIDR_REQ : CM_MSG_REQ, &msg);
-	take_params(id, &msg, &c->conn_param, &c->ece);
-	ret = add_private(cmd, &msg, c->conn_param.private_data, c->conn_param.private_data_len);
+	message(id, cm_is_ud(id) ? CM_MSG_SIDR_REQ : CM_MSG_REQ, &id->request);
+	take_params(id, &id->request, &c->conn_param, &c->ece);
+	ret = add_private(cmd, &id->request, c->conn_param.private_data,
+			  c->conn_param.private_data_len);
 	if (ret)
 		return ret;
 	id->retry_count = c->conn_param.retry_count & 7;
 	id->rnr_retry_count = c->conn_param.rnr_retry_count & 7;
-	cm_addr_of((const struct sockaddr *)&id->dst, &to);
-	id->peer = cm_peer_connect(&to, id->ps);
-	if (id->peer < 0 || cm_peer_send(id->peer, &msg)) {
-		uv_say("rdma_cm CONNECT: nobody listens on port %u there", to.port);
-		if (id->peer >= 0)
-			close(id->peer);
-		id->peer = -1;
-		id->state = CM_CLOSED;
-		if (cm_is_ud(id))
-			cm_event_put(id, CM_UNREACHABLE, -EINVAL, NULL);
-		else
-			cm_event_put(id, CM_REJECTED, CM_REJ_INVALID_SERVICE_ID, NULL);
-		return 0;
-	}
 	id->state = CM_REQ_SENT;
+	id->give_up_ns = cm_now_ns() + CM_PATIENCE_MS * UINT64_C(1000000);
+	cm_try_connect(id);
 	return 0;
 }
 

@@ -12,11 +12,12 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "emu/uverbs/cm.h"
 
-enum { PORT_TRIES = 64, ACCEPTS = 64, MESSAGES = 16 };
+enum { PORT_TRIES = 64, ACCEPTS = 64, MESSAGES = 16, AGAIN_MS = 5 };
 
 static int wake_fd = -1;
 static uint32_t port_seed;
@@ -143,6 +144,27 @@ int cm_peer_send(int fd, const struct cm_msg *msg)
 }
 
 /* ---- the thread ---- */
+
+uint64_t cm_now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Identifiers that wait for a listener try again; false: there is none. */
+static bool try_again(void)
+{
+	bool waiting = false;
+
+	for (struct cm_id *id = cm_ids; id; id = id->next) {
+		if (id->give_up_ns)
+			cm_try_connect(id);
+		waiting |= id->give_up_ns != 0;
+	}
+	return waiting;
+}
 
 /* A message, checked: 1; 0: none now; -1: the other end is gone, or talks nonsense. */
 static int receive(int fd, struct cm_msg *msg)
@@ -331,15 +353,17 @@ static void *cm_main(void *arg)
 {
 	struct pollfd *fds = NULL;
 	struct watch *watches = NULL;
+	bool waiting = false;
 	size_t cap = 0, n;
 	uint64_t count;
 
 	(void)arg;
 	for (;;) {
 		pthread_mutex_lock(&cm_lock);
+		waiting = try_again();
 		n = gather(&fds, &watches, &cap);
 		pthread_mutex_unlock(&cm_lock);
-		if (poll(fds, n, -1) < 0)
+		if (poll(fds, n, waiting ? AGAIN_MS : -1) < 0)
 			continue;
 		if (fds[0].revents)
 			(void)!read(wake_fd, &count, sizeof(count));

@@ -8,12 +8,15 @@
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -21,7 +24,37 @@
 
 #define VISIBLE __attribute__((visibility("default")))
 
+/* open() and its twins; `next` of the same name. A mode that is not given is not looked at. */
+#define DEFINE_OPEN(name)                                                                          \
+	VISIBLE int name(const char *path, int flags, ...);                                        \
+	int name(const char *path, int flags, ...)                                                 \
+	{                                                                                          \
+		static _Atomic(int (*)(const char *, int, ...)) next;                              \
+		mode_t mode = 0;                                                                   \
+		va_list ap;                                                                        \
+                                                                                                   \
+		if (flags & (O_CREAT | __O_TMPFILE)) {                                             \
+			va_start(ap, flags);                                                       \
+			mode = va_arg(ap, mode_t);                                                 \
+			va_end(ap);                                                                \
+		}                                                                                  \
+		if (!next)                                                                         \
+			next = (int (*)(const char *, int, ...))dlsym(RTLD_NEXT, #name);           \
+		return opened(path, next(path, flags, mode));                                      \
+	}
+
+static int opened(const char *path, int fd)
+{
+	if (fd >= 0 && !strcmp(path, CM_NODE))
+		cm_opened(fd);
+	return fd;
+}
+
+DEFINE_OPEN(open)
+DEFINE_OPEN(open64)
+
 VISIBLE ssize_t write(int fd, const void *buf, size_t len);
+VISIBLE int epoll_ctl(int epfd, int op, int fd, struct epoll_event *event);
 VISIBLE int getifaddrs(struct ifaddrs **list);
 VISIBLE void freeifaddrs(struct ifaddrs *list);
 
@@ -38,6 +71,14 @@ ssize_t write(int fd, const void *buf, size_t len)
 		return ret;
 	errno = (int)-ret;
 	return -1;
+}
+
+/* A channel that has not been written to is still the node, which epoll would not take. */
+int epoll_ctl(int epfd, int op, int fd, struct epoll_event *event)
+{
+	if (op == EPOLL_CTL_ADD)
+		(void)cm_channel(fd);
+	return (int)syscall(SYS_epoll_ctl, epfd, op, fd, event);
 }
 
 /* One of ours, at the end of the list; `entry` comes first, so that a program's pointer is ours. */
