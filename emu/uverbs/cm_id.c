@@ -214,6 +214,7 @@ static int take_addr(const struct cm_cmd *cmd, const void *from, size_t len,
 {
 	struct sockaddr_storage sa = {0};
 
+	*addr = (struct cm_addr){.kind = CM_ADDR_BAD};
 	memcpy(&sa, from, len < sizeof(sa) ? len : sizeof(sa));
 	memset(to, 0, sizeof(*to));
 	if (sa.ss_family == AF_IB_) {

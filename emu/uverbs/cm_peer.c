@@ -363,6 +363,10 @@ static void *cm_main(void *arg)
 		waiting = try_again();
 		n = gather(&fds, &watches, &cap);
 		pthread_mutex_unlock(&cm_lock);
+		if (!n) {
+			(void)usleep(AGAIN_MS * 1000); /* no memory now; perhaps later */
+			continue;
+		}
 		if (poll(fds, n, waiting ? AGAIN_MS : -1) < 0)
 			continue;
 		if (fds[0].revents)
