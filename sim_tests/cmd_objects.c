@@ -288,3 +288,55 @@ RIG_TEST(cmd_objects, a_read_of_a_record_is_not_older_than_its_first_call)
 	cr_expect_eq(value, 7);
 	nm_dbr_fini(&dbr);
 }
+
+static uint8_t general(struct rig *rig, uint16_t opcode, uint16_t type, uint32_t id, uint32_t range)
+{
+	rig_begin(rig, opcode, type);
+	PRM_SET(general_obj_in, rig->in, obj_id, id);
+	PRM_SET(general_obj_in, rig->in, log_obj_range, range);
+	return rig_command(rig, 0x10, 0x10);
+}
+
+RIG_TEST(cmd_objects, reserved_qpns_come_in_runs_that_no_qp_gets)
+{
+	const uint16_t type = PRM_OBJ_TYPE_RESERVED_QPN;
+	uint32_t first, second;
+	struct rig_qp qp;
+
+	rig_qp(rig, &qp);
+	cr_assert_eq(general(rig, PRM_CMD_CREATE_GENERAL_OBJECT, type, 0, NM_LOG_RESERVED_QPNS),
+		     PRM_STATUS_OK, "%s", rig->why);
+	first = PRM_GET(general_obj_out, rig->out, obj_id);
+	cr_expect_eq(first & 0xff0000, qp.qpn & 0xff0000, "numbers of this NIC");
+	cr_expect_geq(first, (qp.qpn & 0xff0000) + rig->nic->table[NM_OBJ_QP].limit + 0x100);
+	cr_assert_eq(general(rig, PRM_CMD_CREATE_GENERAL_OBJECT, type, 0, NM_LOG_RESERVED_QPNS),
+		     PRM_STATUS_OK);
+	second = PRM_GET(general_obj_out, rig->out, obj_id);
+	cr_expect(second >= first + (1u << NM_LOG_RESERVED_QPNS) ||
+		  first >= second + (1u << NM_LOG_RESERVED_QPNS));
+	cr_expect_eq(general(rig, PRM_CMD_DESTROY_GENERAL_OBJECT, type, first + 1, 0),
+		     PRM_STATUS_BAD_RES, "inside of a run");
+	cr_expect_eq(general(rig, PRM_CMD_DESTROY_GENERAL_OBJECT, type, qp.qpn, 0),
+		     PRM_STATUS_BAD_RES, "a QP");
+	cr_expect_eq(general(rig, PRM_CMD_DESTROY_GENERAL_OBJECT, type, first, 0), PRM_STATUS_OK);
+	cr_expect_eq(general(rig, PRM_CMD_DESTROY_GENERAL_OBJECT, type, first, 0),
+		     PRM_STATUS_BAD_RES, "twice");
+}
+
+RIG_TEST(cmd_objects, there_is_an_end_of_reserved_qpns_and_of_other_general_objects)
+{
+	const uint16_t type = PRM_OBJ_TYPE_RESERVED_QPN;
+
+	cr_expect_eq(general(rig, PRM_CMD_CREATE_GENERAL_OBJECT, type, 0, 3), PRM_STATUS_BAD_PARAM);
+	cr_expect_eq(general(rig, PRM_CMD_CREATE_GENERAL_OBJECT, 0x0c, 0, 0), PRM_STATUS_BAD_PARAM,
+		     "a DEK");
+	for (int n = 0; n < NM_RESERVED_QPN_RUNS; n++) {
+		cr_assert_eq(
+			general(rig, PRM_CMD_CREATE_GENERAL_OBJECT, type, 0, NM_LOG_RESERVED_QPNS),
+			PRM_STATUS_OK);
+		cr_assert_leq(PRM_GET(general_obj_out, rig->out, obj_id) & 0xffff,
+			      0x10000 - (1 << NM_LOG_RESERVED_QPNS));
+	}
+	cr_expect_eq(general(rig, PRM_CMD_CREATE_GENERAL_OBJECT, type, 0, NM_LOG_RESERVED_QPNS),
+		     PRM_STATUS_NO_RES_ERR);
+}

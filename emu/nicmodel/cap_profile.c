@@ -71,6 +71,9 @@ const struct nm_cap_row nm_cap_connectx7[] = {
 	CAP_(GENERAL, cmd_hca_cap, log_max_pd, 15, "model"),
 	CAP_(GENERAL, cmd_hca_cap, log_uar_page_sz, 0, "PRM: unit of 4 KiB"),
 	CAP_(GENERAL, cmd_hca_cap, num_of_uars_per_page, 1, "ConnectX-7"),
+	/* A field of 64 bits: bit 0x2c is bit 12 of its first dword. */
+	{PRM_CAP_GENERAL, PRM_cmd_hca_cap_general_obj_types_OFF, 12, 12, 1,
+	 "general_obj_types: RESERVED_QPN", "ConnectX-7"},
 	CAP_(GENERAL, cmd_hca_cap, log_max_uctx, 8, "model"),
 	CAP_(GENERAL, cmd_hca_cap, log_max_umem, 16, "model"),
 	CAP_(GENERAL, cmd_hca_cap, device_frequency_mhz, 1000, "model: timestamps count ns"),
@@ -79,6 +82,7 @@ const struct nm_cap_row nm_cap_connectx7[] = {
 	CAP_(GENERAL, cmd_hca_cap, num_vhca_ports, 1, "ConnectX-7"),
 	CAP_(GENERAL, cmd_hca_cap, native_port_num, 1, "ConnectX-7"),
 
+	CAP_(GENERAL_2, cmd_hca_cap_2, log_reserved_qpn_granularity, NM_LOG_RESERVED_QPNS, "model"),
 	CAP_(GENERAL_2, cmd_hca_cap_2, send_dbr_mode_no_dbr_ext, 1, "model"),
 
 	CAP_(ATOMIC, atomic_caps, atomic_req_8B_endianness_mode, 1,

@@ -65,6 +65,8 @@ static const struct cmd_row cmd_table[] = {
 	ROW_(ACCESS_REG, false, 0x10, 0x10, access_reg),
 	ROW_(ALLOC_TRANSPORT_DOMAIN, false, 0x10, 0x10, alloc_td),
 	ROW_(DEALLOC_TRANSPORT_DOMAIN, false, 0x10, 0x10, dealloc_td),
+	ROW_(CREATE_GENERAL_OBJECT, false, 0x10, 0x10, create_general),
+	ROW_(DESTROY_GENERAL_OBJECT, false, 0x10, 0x10, destroy_general),
 	ROW_(CREATE_UCTX, true, 0x20, 0x10, create_uctx),
 	ROW_(DESTROY_UCTX, true, 0x10, 0x10, destroy_uctx),
 	ROW_(CREATE_UMEM, false, 0x30, 0x10, create_umem),
@@ -94,6 +96,7 @@ static const char *const obj_names[NM_OBJ_TYPES] = {
 	[NM_OBJ_CQ] = "CQ",
 	[NM_OBJ_QP] = "QP",
 	[NM_OBJ_QCOUNTER] = "counter set",
+	[NM_OBJ_RESERVED_QPN] = "run of reserved QPNs",
 };
 
 enum { NM_CMD_HEAD = 16 }; /* bytes of the shortest mailbox, either way */
@@ -419,9 +422,11 @@ static const struct {
 	enum nm_obj_type type;
 	void (*free)(struct nm_obj *obj);
 } free_order[NM_OBJ_TYPES] = {
-	{NM_OBJ_QP, nm_qp_free},      {NM_OBJ_CQ, nm_cq_free},	   {NM_OBJ_EQ, nm_eq_free},
-	{NM_OBJ_MKEY, nm_mkey_free},  {NM_OBJ_UMEM, nm_umem_free}, {NM_OBJ_UAR, nm_uar_free},
-	{NM_OBJ_PD, nm_pd_free},      {NM_OBJ_TD, nm_plain_free},  {NM_OBJ_QCOUNTER, nm_plain_free},
+	{NM_OBJ_QP, nm_qp_free},	  {NM_OBJ_CQ, nm_cq_free},
+	{NM_OBJ_EQ, nm_eq_free},	  {NM_OBJ_MKEY, nm_mkey_free},
+	{NM_OBJ_UMEM, nm_umem_free},	  {NM_OBJ_UAR, nm_uar_free},
+	{NM_OBJ_PD, nm_pd_free},	  {NM_OBJ_TD, nm_plain_free},
+	{NM_OBJ_QCOUNTER, nm_plain_free}, {NM_OBJ_RESERVED_QPN, nm_plain_free},
 	{NM_OBJ_UCTX, nm_plain_free},
 };
 

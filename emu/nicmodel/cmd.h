@@ -137,6 +137,8 @@ typedef uint8_t (*nm_cmd_fn)(struct nm_cmd *c);
 	X(alloc_q_counter)                                                                         \
 	X(dealloc_q_counter)                                                                       \
 	X(query_q_counter)                                                                         \
+	X(create_general)                                                                          \
+	X(destroy_general)                                                                         \
 	X(create_uctx)                                                                             \
 	X(destroy_uctx)                                                                            \
 	X(create_umem)                                                                             \
@@ -158,6 +160,13 @@ typedef uint8_t (*nm_cmd_fn)(struct nm_cmd *c);
 
 #define NM_CMD_PROTO_(name) uint8_t nm_cmd_##name(struct nm_cmd *c);
 NM_CMD_HANDLERS(NM_CMD_PROTO_)
+
+/* cmd_general.c: QPNs in runs of 1 << NM_LOG_RESERVED_QPNS, past those that QPs get. */
+enum {
+	NM_LOG_RESERVED_QPNS = 7,
+	NM_RESERVED_QPN_FIRST = 0xf000, /* bits 15:0 */
+	NM_RESERVED_QPN_RUNS = (0x10000 - NM_RESERVED_QPN_FIRST) >> NM_LOG_RESERVED_QPNS,
+};
 
 /* cap.c */
 struct nm_cap_row {

@@ -20,11 +20,17 @@ enum {
 static const struct {
 	uint32_t first, limit;
 } nm_numbers[NM_OBJ_TYPES] = {
-	[NM_OBJ_PD] = {1, 1 << 15},    [NM_OBJ_UAR] = {1, 0 /* config */},
-	[NM_OBJ_TD] = {1, 1 << 10},    [NM_OBJ_UCTX] = {1, 1 << 8},
-	[NM_OBJ_UMEM] = {1, 1 << 16},  [NM_OBJ_MKEY] = {0x100, 1 << 20},
-	[NM_OBJ_EQ] = {1, 63},	       [NM_OBJ_CQ] = {0x80, 1 << 16},
-	[NM_OBJ_QP] = {0x100, 0xff00}, [NM_OBJ_QCOUNTER] = {1, 255},
+	[NM_OBJ_PD] = {1, 1 << 15},
+	[NM_OBJ_UAR] = {1, 0 /* config */},
+	[NM_OBJ_TD] = {1, 1 << 10},
+	[NM_OBJ_UCTX] = {1, 1 << 8},
+	[NM_OBJ_UMEM] = {1, 1 << 16},
+	[NM_OBJ_MKEY] = {0x100, 1 << 20},
+	[NM_OBJ_EQ] = {1, 63},
+	[NM_OBJ_CQ] = {0x80, 1 << 16},
+	[NM_OBJ_QP] = {0x100, NM_RESERVED_QPN_FIRST - 0x100},
+	[NM_OBJ_QCOUNTER] = {1, 255},
+	[NM_OBJ_RESERVED_QPN] = {0, NM_RESERVED_QPN_RUNS},
 };
 
 static const char *config_fault(const struct nm_config *config, const struct nm_ops *ops)
@@ -100,7 +106,8 @@ void nm_nic_destroy(struct nm_nic *nic)
 		assert(nic->table[type].count == 0);
 		free(nic->table[type].slot);
 	}
-	assert(!nic->busy_cqs && !nic->held_cqs && !nic->busy_eqs && !nic->run_head && !nic->ntimers);
+	assert(!nic->busy_cqs && !nic->held_cqs && !nic->busy_eqs && !nic->run_head &&
+	       !nic->ntimers);
 	assert(!nic->nhot && !nic->ncold);
 	free(nic->hot_uars);
 	free(nic->cold_uars);

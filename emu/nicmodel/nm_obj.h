@@ -82,6 +82,7 @@ enum nm_obj_type {
 	NM_OBJ_CQ,
 	NM_OBJ_QP,
 	NM_OBJ_QCOUNTER,
+	NM_OBJ_RESERVED_QPN, /* a run of QPNs that no QP gets (cmd_general.c) */
 	NM_OBJ_TYPES
 };
 

@@ -18,7 +18,16 @@ enum { UMEM_LEN_MAX_LOG = 47 }; /* the address space of a program */
 
 /* What objects are for the doors below: the object, its create and destroy, and the commands that
  * name one. */
-enum devx_type { DEVX_PD, DEVX_MKEY, DEVX_CQ, DEVX_QP, DEVX_TD, DEVX_Q_COUNTER, DEVX_TYPES };
+enum devx_type {
+	DEVX_PD,
+	DEVX_MKEY,
+	DEVX_CQ,
+	DEVX_QP,
+	DEVX_TD,
+	DEVX_Q_COUNTER,
+	DEVX_GENERAL,
+	DEVX_TYPES
+};
 
 static const struct {
 	const char *name;
@@ -31,6 +40,8 @@ static const struct {
 	[DEVX_TD] = {"transport domain", PRM_CMD_ALLOC_TRANSPORT_DOMAIN,
 		     PRM_CMD_DEALLOC_TRANSPORT_DOMAIN},
 	[DEVX_Q_COUNTER] = {"Q counter", PRM_CMD_ALLOC_Q_COUNTER, PRM_CMD_DEALLOC_Q_COUNTER},
+	[DEVX_GENERAL] = {"general object", PRM_CMD_CREATE_GENERAL_OBJECT,
+			  PRM_CMD_DESTROY_GENERAL_OBJECT},
 };
 
 /* Commands of the query and modify doors; all name their object in the dword at 8. */
@@ -218,6 +229,8 @@ static int create(struct uv_req *req, struct mailbox *m, enum devx_type type)
 		return ret;
 	}
 	obj->obj.num = PRM_GET(obj_out, m->out, number);
+	if (type == DEVX_GENERAL)
+		obj->general_type = (uint16_t)PRM_GET(general_obj_in, m->in, obj_type);
 	if (!ret)
 		ret = uv_set_handle(req, MLX5_IB_ATTR_DEVX_OBJ_CREATE_HANDLE, obj->obj.handle);
 	if (ret)
@@ -351,8 +364,15 @@ int uv_devx_obj_query_async(struct uv_req *req)
 int uv_devx_obj_release(struct uv_ctx *ctx, struct uv_obj *obj)
 {
 	const struct uv_devx_obj *d = (struct uv_devx_obj *)obj;
-	int ret = uv_command_simple(ctx->uid, command_name(d->destroy_opcode), d->destroy_opcode,
-				    obj->num, NULL);
+	uint8_t in[PRM_obj_in_SIZE] = {0}, out[PRM_cmd_out_SIZE] = {0};
+	int ret;
+
+	PRM_SET(cmd_in, in, opcode, d->destroy_opcode);
+	PRM_SET(cmd_in, in, uid, ctx->uid);
+	PRM_SET(general_obj_in, in, obj_type, d->general_type); /* others have op_mod 0 there */
+	PRM_SET(obj_in, in, number, obj->num);
+	ret = uv_command(ctx->uid, command_name(d->destroy_opcode), in, sizeof(in), out,
+			 sizeof(out));
 
 	if (!ret)
 		uv_events_unsubscribe(obj);

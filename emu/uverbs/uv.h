@@ -174,6 +174,7 @@ struct uv_uar {
 struct uv_devx_obj {
 	struct uv_obj obj;
 	uint16_t create_opcode, destroy_opcode;
+	uint16_t general_type; /* obj_type of a general object, else 0 */
 };
 
 struct uv_ctx {

@@ -60,6 +60,8 @@
 	X(DEALLOC_TRANSPORT_DOMAIN, 0x817)                                                         \
 	X(CREATE_RMP, 0x90c)                                                                       \
 	X(DESTROY_RMP, 0x90e)                                                                      \
+	X(CREATE_GENERAL_OBJECT, 0xa00)                                                            \
+	X(DESTROY_GENERAL_OBJECT, 0xa03)                                                           \
 	X(CREATE_UCTX, 0xa04)                                                                      \
 	X(DESTROY_UCTX, 0xa06)                                                                     \
 	X(CREATE_UMEM, 0xa08)                                                                      \
@@ -67,6 +69,12 @@
 
 #define PRM_CMD_ENUM_(name, opcode) PRM_CMD_##name = (opcode),
 enum prm_cmd_opcode { PRM_COMMANDS(PRM_CMD_ENUM_) };
+
+/* obj_type of general objects, and their bits of cmd_hca_cap.general_obj_types (rdma-core,
+ * mlx5_ifc.h). */
+enum prm_obj_type {
+	PRM_OBJ_TYPE_RESERVED_QPN = 0x2c,
+};
 
 /* Status byte of a command's output (PRM, command interface; same list as the driver prints). */
 enum prm_status {

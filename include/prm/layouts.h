@@ -218,6 +218,12 @@
 #define PRM_FIELDS_obj_in(F, Q, B)  F(obj_in, number, 0x08, 23, 0)
 #define PRM_FIELDS_obj_out(F, Q, B) F(obj_out, number, 0x08, 23, 0)
 
+#define PRM_FIELDS_general_obj_in(F, Q, B)                                                         \
+	F(general_obj_in, obj_type, 0x04, 15, 0)                                                   \
+	F(general_obj_in, obj_id, 0x08, 31, 0)                                                     \
+	F(general_obj_in, log_obj_range, 0x0c, 28, 24)
+#define PRM_FIELDS_general_obj_out(F, Q, B) F(general_obj_out, obj_id, 0x08, 31, 0)
+
 #define PRM_FIELDS_query_hca_cap_out(F, Q, B) B(query_hca_cap_out, capability, 0x10, 0x1000)
 
 #define PRM_FIELDS_create_cq_in(F, Q, B)                                                           \
@@ -594,6 +600,7 @@
 	F(cmd_hca_cap, data_direct, 0xe8, 13, 13)
 
 #define PRM_FIELDS_cmd_hca_cap_2(F, Q, B)                                                          \
+	F(cmd_hca_cap_2, log_reserved_qpn_granularity, 0x10, 12, 8)                                \
 	F(cmd_hca_cap_2, umr_log_entity_size_5, 0x10, 7, 7)                                        \
 	F(cmd_hca_cap_2, log_min_mkey_entity_size, 0x34, 20, 16)                                   \
 	F(cmd_hca_cap_2, send_dbr_mode_no_dbr_ext, 0x5c, 30, 30)                                   \
@@ -667,6 +674,8 @@
 	S(umem, 0x20)                                                                              \
 	S(cmd_in, 0x10)                                                                            \
 	S(cmd_out, 0x10)                                                                           \
+	S(general_obj_in, 0x10)                                                                    \
+	S(general_obj_out, 0x10)                                                                   \
 	S(obj_in, 0x10)                                                                            \
 	S(obj_out, 0x10)                                                                           \
 	S(query_hca_cap_out, 0x1010)                                                               \
