@@ -17,6 +17,7 @@ tree=$(cd "$progs_dir/../.." && pwd)
 pairs_passed=0 pairs_failed=0 pairs_skipped=0
 pairs_pids=() # leaders of the process groups that may still run
 pairs_options=() # of gdakit run, as --verbose
+pairs_inside=()  # what gdakit run is started by, as docker_filter
 
 pairs_begin()
 {
@@ -102,7 +103,7 @@ start()
 	local log=$1 seconds=$2
 	shift 2
 	[ ${#pairs_pids[@]} -gt 0 ] || case_began=${EPOCHREALTIME/./}
-	timeout -k 3 "$seconds" "$gdakit" run "${pairs_options[@]}" -- "$@" >"$log" 2>&1 </dev/null &
+	timeout -k 3 "$seconds" "${pairs_inside[@]}" "$gdakit" run "${pairs_options[@]}" -- "$@" >"$log" 2>&1 </dev/null &
 	started=$!
 	pairs_pids+=("$started")
 }
