@@ -218,7 +218,7 @@ compgen -G "$tmp/gdakit-tree-*" && fail "hooks: what a killed gdakit left was no
 if [ "$(id -u)" -eq 0 ] && id nobody >/dev/null 2>&1; then
 	chmod 755 "$tmp"
 	mkdir "$tmp/pub" "$tmp/nobody" && chown nobody "$tmp/nobody"
-	cp "$gdakit" "$library" "$tmp/pub/" && chmod 755 "$tmp"/pub/*
+	cp "$gdakit" "$library" "$(dirname "$gdakit")/../emu/paths/libgdakit_paths.so" "$tmp/pub/" && chmod 755 "$tmp"/pub/*
 	if su nobody -s /bin/sh -c "$tmp/pub/gdakit doctor" >"$tmp/out" 2>&1; then
 		rc_is 0 "as nobody" su nobody -s /bin/sh -c "TMPDIR=$tmp/nobody $tmp/pub/gdakit run -- sh -c 'id -u; ibv_devinfo'"
 		has "as nobody" "^$(id -u nobody)$" "$tmp/out"

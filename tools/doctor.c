@@ -4,14 +4,25 @@
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <linux/filter.h>
 #include <linux/netlink.h>
+#include <linux/perf_event.h>
+#include <linux/seccomp.h>
+#include <net/if.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/uio.h>
@@ -22,12 +33,21 @@
 
 enum { REASON_MAX = 256 };
 
+/* What a check is for. */
+enum need {
+	NEED_ALWAYS,	/* no mode works without it */
+	NEED_NAMESPACE, /* --mode namespace */
+	NEED_HOOKS,	/* --mode hooks */
+	NEED_NOTHING,	/* something is lost, no more */
+	NEEDS
+};
+
 /* A check runs in a process of its own. true: fine; in both cases `why` may say more. */
 struct check {
 	const char *what;
-	bool required;
+	enum need need;
 	bool (*run)(char why[REASON_MAX]);
-	const char *advice; /* if it fails */
+	const char *advice; /* if it fails: how to get it, or what is lost without */
 };
 
 static bool say_errno(char why[REASON_MAX], const char *what)
@@ -60,15 +80,45 @@ static bool check_mlx5(char why[REASON_MAX])
 	return say_errno(why, "/etc/libibverbs.d/mlx5.driver");
 }
 
-static bool check_preload(char why[REASON_MAX])
+static bool find(char why[REASON_MAX], enum preload which)
 {
 	char path[PATH_MAX];
 
-	if (!find_preload(PRELOAD_UVERBS, path, true)) {
-		snprintf(why, REASON_MAX, "libgdakit_uverbs.so is not where gdakit looks for it");
+	if (!find_preload(which, path, true)) {
+		snprintf(why, REASON_MAX, "it is not where gdakit looks for it");
 		return false;
 	}
 	snprintf(why, REASON_MAX, "%.200s", path);
+	return true;
+}
+
+static bool check_preload(char why[REASON_MAX])
+{
+	return find(why, PRELOAD_UVERBS);
+}
+
+static bool check_paths(char why[REASON_MAX])
+{
+	char path[PATH_MAX];
+
+	if (!find(why, PRELOAD_PATHS) || !find_preload(PRELOAD_PATHS, path, true))
+		return false;
+	return check_library(why, path);
+}
+
+/* As a run would make it, with a host's usual device. */
+static bool check_tree(char why[REASON_MAX])
+{
+	struct view view = {.nics = 1, .ethernet = true};
+	char root[PATH_MAX];
+	int lock;
+
+	uv_identity_of_block(&view.id, UV_BLOCK_A_FIRST, 0);
+	lock = tree_create(root, &view);
+	if (lock < 0)
+		return say_errno(why, "no directory for it below TMPDIR");
+	snprintf(why, REASON_MAX, "%.200s", root);
+	tree_remove(root, lock);
 	return true;
 }
 
@@ -130,6 +180,22 @@ out:
 	return ok;
 }
 
+/* All that a run does, once more as a whole. */
+static bool check_view(char why[REASON_MAX])
+{
+	struct view view = {.nics = 1, .ethernet = true};
+	char scratch[] = "/tmp/gdakit-doctor-XXXXXX";
+	bool ok;
+
+	_Static_assert((int)REASON_MAX == (int)VIEW_WHY_MAX, "one size of a reason");
+	uv_identity_of_block(&view.id, UV_BLOCK_A_FIRST, 0);
+	if (!mkdtemp(scratch))
+		return say_errno(why, scratch);
+	ok = !view_enter(scratch, &view, why);
+	rmdir(scratch); /* unless the view has done so */
+	return ok;
+}
+
 static bool check_seccomp(char why[REASON_MAX])
 {
 	int fd;
@@ -174,7 +240,112 @@ static bool check_process_vm(char why[REASON_MAX])
 
 	if (process_vm_readv(getpid(), &local, 1, &remote, 1, 0) != sizeof(a))
 		return say_errno(why, "process_vm_readv on oneself");
+	/* Not an ancestor of ours: where Yama restricts ptrace, this is refused. */
+	if (process_vm_readv(getppid(), &local, 1, &remote, 1, 0) != sizeof(a) && errno == EPERM)
+		snprintf(why, REASON_MAX, "on oneself; not on others (kernel.yama.ptrace_scope)");
 	return true;
+}
+
+static bool check_user_namespace(char why[REASON_MAX])
+{
+	return !unshare(CLONE_NEWUSER) || say_errno(why, "unshare");
+}
+
+static bool check_listener(char why[REASON_MAX])
+{
+	struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	struct sock_fprog prog = {1, &allow};
+
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &prog) <
+	    0)
+		return say_errno(why, errno == EBUSY ? "somebody listens already" : "seccomp");
+	return true;
+}
+
+static bool check_userfaultfd(char why[REASON_MAX])
+{
+	enum { USER_MODE_ONLY = 1 };
+
+	if (syscall(SYS_userfaultfd, O_CLOEXEC | USER_MODE_ONLY) < 0)
+		return say_errno(why, "userfaultfd");
+	return true;
+}
+
+static bool check_perf(char why[REASON_MAX])
+{
+	struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE,
+				       .size = sizeof(attr),
+				       .config = PERF_COUNT_SW_TASK_CLOCK,
+				       .exclude_kernel = 1};
+
+	if (syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0) < 0)
+		return say_errno(why, "perf_event_open");
+	return true;
+}
+
+static bool check_ptrace(char why[REASON_MAX])
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid)
+		_exit(ptrace(PTRACE_TRACEME, 0, NULL, NULL) ? errno : 0);
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+		return say_errno(why, "fork");
+	errno = WEXITSTATUS(status);
+	return !errno || say_errno(why, "ptrace");
+}
+
+static bool check_memlock(char why[REASON_MAX])
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_MEMLOCK, &limit))
+		return say_errno(why, "getrlimit");
+	if (limit.rlim_cur == RLIM_INFINITY)
+		return true;
+	snprintf(why, REASON_MAX, "RLIMIT_MEMLOCK is %llu KiB",
+		 (unsigned long long)limit.rlim_cur / 1024);
+	return false;
+}
+
+static bool check_shm(char why[REASON_MAX])
+{
+	enum { ENOUGH_MIB = 256 };
+	struct statvfs fs;
+	unsigned long long mib;
+
+	if (statvfs("/dev/shm", &fs))
+		return say_errno(why, "/dev/shm");
+	mib = (unsigned long long)fs.f_bavail * fs.f_frsize >> 20;
+	snprintf(why, REASON_MAX, "%llu MiB free", mib);
+	return mib >= ENOUGH_MIB;
+}
+
+static bool check_hugepages(char why[REASON_MAX])
+{
+	void *p = mmap(NULL, 2 << 20, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
+
+	return p != MAP_FAILED || say_errno(why, "mmap");
+}
+
+/* Addresses beside loopback: what programs use to find each other's hosts. */
+static bool check_net(char why[REASON_MAX])
+{
+	struct ifaddrs *list, *i;
+	bool found = false;
+
+	if (getifaddrs(&list))
+		return say_errno(why, "getifaddrs");
+	for (i = list; i && !found; i = i->ifa_next)
+		found = i->ifa_addr && i->ifa_addr->sa_family == AF_INET &&
+			!(i->ifa_flags & IFF_LOOPBACK);
+	freeifaddrs(list);
+	if (!found)
+		snprintf(why, REASON_MAX, "loopback only");
+	return found;
 }
 
 static bool check_no_kernel_rdma(char why[REASON_MAX])
@@ -203,27 +374,46 @@ static bool check_gpu(char why[REASON_MAX])
 }
 
 static const struct check checks[] = {
-	{"libibverbs", true, check_ibverbs, "apt install libibverbs1"},
-	{"libmlx5", true, check_mlx5, "apt install ibverbs-providers"},
-	{"preload library", true, check_preload, "build the target gdakit_uverbs"},
-	{"its libraries", true, check_preload_loads,
+	{"libibverbs", NEED_ALWAYS, check_ibverbs, "apt install libibverbs1"},
+	{"libmlx5", NEED_ALWAYS, check_mlx5, "apt install ibverbs-providers"},
+	{"preload library", NEED_ALWAYS, check_preload, "build the target gdakit_uverbs"},
+	{"its libraries", NEED_ALWAYS, check_preload_loads,
 	 "install the library that is named (libisal.so.2: apt install libisal2)"},
-	{"loopback address block", true, check_claim,
+	{"loopback address block", NEED_ALWAYS, check_claim,
 	 "UDP port 4791 on 127.64.0.0/10 must be free"},
-	{"mount namespace", true, check_namespace,
+	{"memfd", NEED_ALWAYS, check_memfd, "Linux 3.17 or later"},
+	{"full device", NEED_ALWAYS, check_node, "mknod -m 666 " UV_NODE_PATH " c 1 7"},
+	{"mount namespace", NEED_NAMESPACE, check_namespace,
 	 "run as root, or allow user namespaces (kernel.unprivileged_userns_clone); in a "
 	 "container: --privileged or "
 	 "--cap-add SYS_ADMIN and no seccomp profile; in a chroot: its root must be a mount point "
 	 "(mount --bind DIR DIR)"},
-	{"overlays on /sys", true, check_overlay,
+	{"overlays on /sys", NEED_NAMESPACE, check_overlay,
 	 "Linux 5.11 or later is needed without root; /sys must be mounted"},
-	{"seccomp filter", true, check_seccomp, "CONFIG_SECCOMP_FILTER"},
-	{"memfd", true, check_memfd, "Linux 3.17 or later"},
-	{"full device", true, check_node, "mknod -m 666 " UV_NODE_PATH " c 1 7"},
-	{"process_vm_readv", false, check_process_vm,
+	{"seccomp filter", NEED_NAMESPACE, check_seccomp, "CONFIG_SECCOMP_FILTER"},
+	{"view of /sys and /dev", NEED_NAMESPACE, check_view, "see above"},
+	{"path hooks", NEED_HOOKS, check_paths, "build the target gdakit_paths"},
+	{"private tree", NEED_HOOKS, check_tree, "set TMPDIR to a directory that can be written"},
+	{"user namespace", NEED_NOTHING, check_user_namespace,
+	 "without root there is no mount namespace then"},
+	{"seccomp listener", NEED_NOTHING, check_listener, "nothing is lost: gdakit uses none yet"},
+	{"userfaultfd", NEED_NOTHING, check_userfaultfd,
+	 "the NIC of an idle program looks at its doorbells a thousand times a second instead of "
+	 "sleeping"},
+	{"process_vm_readv", NEED_NOTHING, check_process_vm,
 	 "wrong addresses in calls end the program instead of EFAULT"},
-	{"kernel RDMA", false, check_no_kernel_rdma, ""},
-	{"GPU", false, check_gpu, "optional"},
+	{"ptrace", NEED_NOTHING, check_ptrace, "no gdb or strace on the program"},
+	{"perf", NEED_NOTHING, check_perf, "no profile of the program with perf"},
+	{"locked memory", NEED_NOTHING, check_memlock,
+	 "nothing is lost: the software NIC locks none; a real one needs ulimit -l unlimited"},
+	{"/dev/shm", NEED_NOTHING, check_shm,
+	 "MPI and NCCL may run out of shared memory (docker run --shm-size=1g)"},
+	{"huge pages", NEED_NOTHING, check_hugepages,
+	 "programs that ask for them fail, as perftest --use_hugepages (vm.nr_hugepages)"},
+	{"network", NEED_NOTHING, check_net,
+	 "programs must be told 127.0.0.1 or a host name that resolves to it"},
+	{"kernel RDMA", NEED_NOTHING, check_no_kernel_rdma, ""},
+	{"GPU", NEED_NOTHING, check_gpu, "optional"},
 };
 enum { NCHECKS = sizeof(checks) / sizeof(checks[0]) };
 
@@ -255,26 +445,46 @@ static bool run_check(const struct check *c, char why[REASON_MAX])
 	return ok;
 }
 
+/* Returns the exit code. `missing`: checks that failed, by need. */
+static int say_mode(const int missing[NEEDS])
+{
+	if (missing[NEED_ALWAYS] || (missing[NEED_NAMESPACE] && missing[NEED_HOOKS])) {
+		printf("mode     none\ngdakit run cannot work here: %d missing\n",
+		       missing[NEED_ALWAYS] ? missing[NEED_ALWAYS] : missing[NEED_HOOKS]);
+		return 1;
+	}
+	if (!missing[NEED_NAMESPACE])
+		printf("mode     namespace: the program's own view of /sys and /dev\n"
+		       "gdakit run can work here\n");
+	else
+		printf("mode     hooks: paths are shown by a preload library. Lost without "
+		       "namespaces: "
+		       "static and Go programs, and what clears LD_PRELOAD, find no device; what "
+		       "lists "
+		       "mounts or /sys by system calls of its own does not see it\n"
+		       "gdakit run can work here, with path hooks\n");
+	return 0;
+}
+
 int doctor(void)
 {
+	static const char *const absent[NEEDS] = {
+		[NEED_ALWAYS] = "MISSING",
+		[NEED_NAMESPACE] = "no",
+		[NEED_HOOKS] = "no",
+		[NEED_NOTHING] = "-",
+	};
 	char why[REASON_MAX];
-	int missing = 0;
+	int missing[NEEDS] = {0};
 
 	for (int i = 0; i < NCHECKS; i++) {
 		const struct check *c = &checks[i];
 		bool ok = run_check(c, why);
 
-		missing += !ok && c->required;
-		printf("%-8s %-24s %s%s%s\n",
-		       ok	     ? "ok"
-		       : c->required ? "MISSING"
-				     : "-",
-		       c->what, why, !ok && *c->advice ? " -- " : "", !ok ? c->advice : "");
+		missing[c->need] += !ok;
+		printf("%-8s %-24s %s%s%s\n", ok ? "ok" : absent[c->need], c->what, why,
+		       !ok && *c->advice ? " -- " : "", !ok ? c->advice : "");
 		fflush(stdout);
 	}
-	if (missing)
-		printf("gdakit run cannot work here: %d missing\n", missing);
-	else
-		printf("gdakit run can work here\n");
-	return missing ? 1 : 0;
+	return say_mode(missing);
 }
