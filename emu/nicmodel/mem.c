@@ -209,7 +209,11 @@ int nm_dbr_init(struct nm_dbr *dbr, struct nm_space *space, uint64_t addr)
 
 static int dbr_start(struct nm_nic *nic, struct nm_dbr *dbr)
 {
-	dbr->dma = (struct nm_dma){
+	if (!dbr->dma)
+		dbr->dma = malloc(sizeof(*dbr->dma));
+	if (!dbr->dma)
+		return -EFAULT;
+	*dbr->dma = (struct nm_dma){
 		.purpose = NM_DMA_DBR,
 		.nsegs = 1,
 		.segs = {{.addr = dbr->addr, .len = sizeof(dbr->incoming)}},
@@ -218,7 +222,7 @@ static int dbr_start(struct nm_nic *nic, struct nm_dbr *dbr)
 	};
 	dbr->asked = dbr->waiting;
 	dbr->waiting = 0;
-	return nm_dma_start(nic, 0, dbr->space, &dbr->dma);
+	return nm_dma_start(nic, 0, dbr->space, dbr->dma);
 }
 
 static void dbr_arrived(struct nm_dbr *dbr, int rc)
@@ -241,7 +245,7 @@ static int dbr_transfer(struct nm_nic *nic, struct nm_dbr *dbr, uint8_t bit)
 
 	if (!(dbr->asked & bit))
 		dbr->waiting |= bit;
-	rc = dbr->busy ? dbr->space->ops->poll(dbr->space, &dbr->dma) : dbr_start(nic, dbr);
+	rc = dbr->busy ? dbr->space->ops->poll(dbr->space, dbr->dma) : dbr_start(nic, dbr);
 	dbr_arrived(dbr, rc);
 	if (rc || (dbr->ready & bit))
 		return rc;
@@ -305,6 +309,7 @@ int nm_dbr_read(struct nm_nic *nic, struct nm_dbr *dbr, unsigned int word, uint3
 void nm_dbr_fini(struct nm_dbr *dbr)
 {
 	if (dbr->busy)
-		dbr->space->ops->cancel(dbr->space, &dbr->dma);
+		dbr->space->ops->cancel(dbr->space, dbr->dma);
+	free(dbr->dma);
 	memset(dbr, 0, sizeof(*dbr));
 }

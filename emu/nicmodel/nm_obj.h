@@ -163,8 +163,8 @@ struct nm_dbr {
 	uint8_t asked;		 /* words (1 << word) that the transfer under way answers */
 	uint8_t waiting;	 /* words asked for since it began: they need a later one */
 	uint8_t ready;		 /* words that have been answered and not fetched */
-	struct nm_dma dma;
-	bool busy; /* a read is under way */
+	struct nm_dma *dma;	 /* NULL before the first transfer */
+	bool busy;		 /* a read is under way */
 };
 int nm_dbr_init(struct nm_dbr *dbr, struct nm_space *space,
 		uint64_t addr); /* 0, -EINVAL (alignment), -EFAULT */
@@ -486,9 +486,10 @@ struct nm_nic {
 	uint32_t nhot, ncold, next_cold;
 	uint64_t cold_ns;		    /* up to when the cold ones have been looked at */
 	struct nm_qp *run_head, **run_tail; /* QPs with work */
-	struct nm_cq *busy_cqs; /* cq.c: CQs with pending writes, arms to read, deaths to tell */
-	struct nm_cq *held_cqs; /* cq.c: CQs whose event moderation holds back */
-	struct nm_eq *busy_eqs; /* eq.c: likewise */
+	struct nm_cq *busy_cqs;	   /* cq.c: CQs with pending writes, arms to read, deaths to tell */
+	struct nm_cq *held_cqs;	   /* cq.c: CQs whose event moderation holds back */
+	struct nm_eq *busy_eqs;	   /* eq.c: likewise */
+	struct nm_link *key_xfers; /* rc_xfer.c: transfers under way that a key's end ends */
 	/* rc_atomic.c: QPs with an atomic on copied memory; the first one executes its */
 	struct nm_qp *atomic_first, *atomic_last;
 	/* nic.c: heap of QPs by timer_ns; as many slots as there are QPs, so arming cannot fail */

@@ -14,6 +14,17 @@ static void empty_lists(struct nm_rc *rc)
 	rc->resp.queue_tail = &rc->resp.queue;
 }
 
+static void free_parts(struct nm_rc *rc)
+{
+	free(rc->req.ring.base);
+	free(rc->req.wq);
+	free(rc->req.bounce);
+	free(rc->resp.bounce);
+	free(rc->resp.rds);
+	free(rc->resp.rwqe);
+	free(rc);
+}
+
 int nm_qp_attach(struct nm_qp *qp)
 {
 	struct nm_rc *rc = calloc(1, sizeof(*rc));
@@ -32,13 +43,18 @@ int nm_qp_attach(struct nm_qp *qp)
 		req->ring.base = calloc(req->ring.bbs, PRM_WQEBB_SIZE);
 		req->wq = calloc(req->ring.bbs, sizeof(*req->wq));
 		if (!req->ring.base || !req->wq) {
-			free(req->ring.base);
-			free(req->wq);
-			free(rc);
+			free_parts(rc);
 			return -ENOMEM;
 		}
 		req->flat =
 			nm_mem_ptr(&qp->mem, qp->sq_off, (uint64_t)req->ring.bbs * PRM_WQEBB_SIZE);
+	}
+	if (qp->has_rq) {
+		rc->resp.rwqe = malloc(UINT64_C(1) << qp->rq_stride_log);
+		if (!rc->resp.rwqe) {
+			free_parts(rc);
+			return -ENOMEM;
+		}
 	}
 	qp->rc = rc;
 	return 0;
@@ -81,12 +97,7 @@ void nm_qp_detach(struct nm_qp *qp)
 		rc->resp.queue_free = op->next;
 		free(op);
 	}
-	free(rc->req.ring.base);
-	free(rc->req.wq);
-	free(rc->req.bounce);
-	free(rc->resp.bounce);
-	free(rc->resp.rds);
-	free(rc);
+	free_parts(rc);
 	qp->rc = NULL;
 }
 
@@ -111,12 +122,11 @@ static void reset(struct nm_qp *qp)
 			       .wq = req->wq,
 			       .bounce = req->bounce,
 			       .landings_free = req->landings_free};
-	/* rwqe and the buffers need no cleaning, but the struct is small enough to be cleared
-	 * whole. */
 	*resp = (struct rc_resp){.queue_free = resp->queue_free,
 				 .rds = resp->rds,
 				 .nrds = resp->nrds,
-				 .bounce = resp->bounce};
+				 .bounce = resp->bounce,
+				 .rwqe = resp->rwqe};
 	empty_lists(rc);
 	req->rnr_timer = RC_RNR_NONE;
 	rc->fatal = false;
@@ -132,14 +142,11 @@ static void reset(struct nm_qp *qp)
 static void start_responder(struct nm_qp *qp)
 {
 	struct rc_resp *resp = &qp->rc->resp;
-	uint32_t n = qp->max_dest_rd_atomic ? qp->max_dest_rd_atomic : 1;
-	struct rc_rd *rds = calloc(n, sizeof(*rds));
 
-	if (rds) {
-		free(resp->rds);
-		resp->rds = rds;
-		resp->nrds = n;
-	}
+	free(resp->rds); /* perhaps of another number; made when the first READ comes */
+	resp->rds = NULL;
+	resp->nrds = 0;
+	resp->rd_next = 0;
 	rc_resp_start(qp, PRM_GET(qpc, qp->qpc, next_rcv_psn));
 }
 
@@ -306,31 +313,6 @@ void nm_qp_fill_query(const struct nm_qp *qp, void *qpc)
 	PRM_SET(qpc, qpc, last_acked_psn, psn_add(rc->req.una, ROCE_PSN_MASK));
 	PRM_SET(qpc, qpc, cur_retry_count, rc->req.retry_left & 7);
 	PRM_SET(qpc, qpc, cur_rnr_retry, rc->req.rnr_left & 7);
-}
-
-static void forget(struct rc_xfer *x, const struct nm_mkey *mkey, struct nm_qp *qp)
-{
-	if (!x->busy || x->mkey != mkey)
-		return;
-	rc_xfer_cancel(x);
-	x->lost = true;
-	nm_qp_schedule(qp);
-}
-
-void nm_qp_forget_mkey(struct nm_nic *nic, struct nm_mkey *mkey)
-{
-	const struct nm_table *table = &nic->table[NM_OBJ_QP];
-
-	for (uint32_t i = 0; i < table->cap; i++) {
-		struct nm_qp *qp = (struct nm_qp *)table->slot[i];
-
-		if (!qp || !qp->rc)
-			continue;
-		forget(&qp->rc->req.fill_xfer, mkey, qp);
-		forget(&qp->rc->req.land_xfer, mkey, qp);
-		forget(&qp->rc->resp.xfer, mkey, qp);
-		forget(&qp->rc->resp.rd_xfer, mkey, qp);
-	}
 }
 
 static void doom(struct nm_qp *qp)

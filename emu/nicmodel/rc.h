@@ -58,9 +58,11 @@ enum {
 
 /* Transfer between the NIC's memory and a region or key; one user each. */
 struct rc_xfer {
-	struct nm_dma dma;
+	struct nm_dma *dma; /* while busy */
 	struct nm_space *space;
 	struct nm_mkey *mkey; /* NULL: a ring */
+	struct nm_qp *qp;
+	struct nm_link link; /* while busy, with a key: of nic->key_xfers */
 	bool busy;
 	bool lost; /* the key was destroyed under it */
 };
@@ -284,7 +286,7 @@ struct rc_resp {
 	struct rc_recv recv;
 	uint16_t rq_ci, rq_pi; /* rc_rq.c, as all up to rq_xfer */
 	bool rq_fetching;
-	uint8_t rwqe[RC_RWQE_MAX];
+	uint8_t *rwqe; /* one stride */
 	struct rc_xfer rq_xfer;
 
 	struct rc_op *queue, **queue_tail, *queue_free;
@@ -293,7 +295,7 @@ struct rc_resp {
 	struct nm_qp *atomic_next; /* rc_atomic.c: whose turn is after this QP's */
 	bool atomic_queued;
 
-	struct rc_rd *rds; /* max_dest_rd_atomic entries */
+	struct rc_rd *rds; /* max_dest_rd_atomic entries, or NULL before the first READ or atomic */
 	uint32_t nrds, rd_next;
 	uint8_t *bounce;		  /* of the READ that is being answered */
 	uint32_t bounce_psn, bounce_npsn; /* PSNs it holds; npsn 0: nothing */

@@ -9,6 +9,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { STAGE_NEW, STAGE_CHECKED, STAGE_RECV };
@@ -324,7 +325,15 @@ static int exec_write(struct nm_qp *qp, struct rc_op *op)
 struct rc_rd *rc_rd_take(struct nm_qp *qp, const struct rc_op *op)
 {
 	struct rc_resp *resp = &qp->rc->resp;
-	struct rc_rd *rd = resp->nrds ? &resp->rds[resp->rd_next] : NULL;
+	struct rc_rd *rd;
+
+	if (!resp->rds) {
+		resp->nrds = qp->max_dest_rd_atomic ? qp->max_dest_rd_atomic : 1;
+		resp->rds = calloc(resp->nrds, sizeof(*resp->rds));
+		if (!resp->rds)
+			resp->nrds = 0;
+	}
+	rd = resp->nrds ? &resp->rds[resp->rd_next] : NULL;
 
 	if (!rd || (rd->pending && !rd->replay)) {
 		rc_refuse(qp, op->psn, ROCE_NAK_INV_REQ, RC_CAUSE_RECV_INV_REQ,

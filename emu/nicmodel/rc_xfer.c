@@ -3,6 +3,7 @@
 #include "emu/nicmodel/rc.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 int rc_copy(const struct nm_space *space, void *to, const void *from, uint32_t len)
@@ -79,43 +80,72 @@ int rc_touch_gather(struct nm_qp *qp, const struct nm_mkey *mkey, uint64_t va, c
 	return rc_there(nm_mkey_space(mkey), ptr, len) ? 0 : -EFAULT;
 }
 
-/* x->dma.segs hold nsegs segments. */
+/*
+ * A transfer has its descriptor only while it is under way: it is larger than all else that a QP
+ * keeps, and memory that is mapped needs none. False: no memory.
+ */
+static bool begin(struct nm_qp *qp, struct rc_xfer *x, enum nm_purpose purpose, bool to_space,
+		  struct nm_mkey *mkey)
+{
+	assert(!x->busy && !x->dma);
+	x->dma = malloc(sizeof(*x->dma));
+	if (!x->dma)
+		return false;
+	x->dma->purpose = purpose;
+	x->dma->to_space = to_space;
+	x->dma->priv = NULL;
+	x->qp = qp;
+	x->mkey = mkey;
+	return true;
+}
+
+static void end(struct rc_xfer *x)
+{
+	nm_link_del(&x->link);
+	free(x->dma);
+	x->dma = NULL;
+	x->busy = false;
+}
+
+/* x->dma->segs hold nsegs segments. */
 static int start(struct nm_qp *qp, struct rc_xfer *x, struct nm_space *space, int nsegs,
 		 void *local, uint32_t len)
 {
 	int rc;
 
-	if (nsegs < 0)
-		return -EFAULT;
-	x->dma.nsegs = (uint32_t)nsegs;
-	x->dma.local = local;
-	x->dma.len = len;
-	x->space = space;
 	x->lost = false;
-	rc = nm_dma_start(qp->obj.nic, qp->obj.number, space, &x->dma);
+	if (nsegs < 0) {
+		end(x);
+		return -EFAULT;
+	}
+	x->dma->nsegs = (uint32_t)nsegs;
+	x->dma->local = local;
+	x->dma->len = len;
+	x->space = space;
+	rc = nm_dma_start(qp->obj.nic, qp->obj.number, space, x->dma);
 	x->busy = rc == -EINPROGRESS;
+	if (!x->busy)
+		end(x);
+	else if (x->mkey)
+		nm_link_add(&qp->obj.nic->key_xfers, &x->link);
 	return rc;
 }
 
 int rc_xfer_key(struct nm_qp *qp, struct rc_xfer *x, enum nm_purpose purpose, bool to_space,
 		struct nm_mkey *mkey, uint64_t va, void *local, uint32_t len)
 {
-	assert(!x->busy);
-	x->dma.purpose = purpose;
-	x->dma.to_space = to_space;
-	x->mkey = mkey;
+	if (!begin(qp, x, purpose, to_space, mkey))
+		return -EFAULT;
 	return start(qp, x, nm_mkey_space(mkey),
-		     nm_mkey_segs(mkey, va, len, x->dma.segs, NM_DMA_MAX_SEGS), local, len);
+		     nm_mkey_segs(mkey, va, len, x->dma->segs, NM_DMA_MAX_SEGS), local, len);
 }
 
 int rc_xfer_ring(struct nm_qp *qp, struct rc_xfer *x, const struct nm_mem *ring, uint64_t off,
 		 void *local, uint32_t len)
 {
-	assert(!x->busy);
-	x->dma.purpose = NM_DMA_WQE;
-	x->dma.to_space = false;
-	x->mkey = NULL;
-	return start(qp, x, ring->space, nm_mem_segs(ring, off, len, x->dma.segs, NM_DMA_MAX_SEGS),
+	if (!begin(qp, x, NM_DMA_WQE, false, NULL))
+		return -EFAULT;
+	return start(qp, x, ring->space, nm_mem_segs(ring, off, len, x->dma->segs, NM_DMA_MAX_SEGS),
 		     local, len);
 }
 
@@ -128,15 +158,33 @@ int rc_xfer_poll(struct rc_xfer *x)
 		return -EFAULT;
 	}
 	assert(x->busy);
-	rc = x->space->ops->poll(x->space, &x->dma);
-	x->busy = rc == -EINPROGRESS;
+	rc = x->space->ops->poll(x->space, x->dma);
+	if (rc != -EINPROGRESS)
+		end(x);
 	return rc;
 }
 
 void rc_xfer_cancel(struct rc_xfer *x)
 {
-	if (x->busy)
-		x->space->ops->cancel(x->space, &x->dma);
-	x->busy = false;
+	if (x->busy) {
+		x->space->ops->cancel(x->space, x->dma);
+		end(x);
+	}
 	x->lost = false;
+}
+
+void nm_qp_forget_mkey(struct nm_nic *nic, struct nm_mkey *mkey)
+{
+	struct nm_link *next;
+
+	for (struct nm_link *l = nic->key_xfers; l; l = next) {
+		struct rc_xfer *x = NM_OF(l, struct rc_xfer, link);
+
+		next = l->next;
+		if (x->mkey != mkey)
+			continue;
+		rc_xfer_cancel(x);
+		x->lost = true;
+		nm_qp_schedule(x->qp);
+	}
 }
