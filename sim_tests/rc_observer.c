@@ -454,6 +454,27 @@ HX_TEST(rc_observer, a_packet_dropped_before_the_link_comes_again)
 	cr_expect(hx_is(p.bmem, 100, 1));
 }
 
+HX_TEST(rc_observer, what_the_link_did_not_take_is_said_to_be_unsent)
+{
+	struct hx_pair p = hx_pair_of(h, NULL, NULL, 1 << 20);
+	uint64_t before = sim_link_packets(h->sim);
+	uint32_t sent;
+	struct hx_wr wr = write_wr(&p);
+
+	watch_all(h);
+	wr.sge[0].len = 1 << 20;
+	for (unsigned int i = 0; i < 2; i++)
+		hx_post(p.a, &wr);
+	hx_ring(p.a);
+	HX_OK(p.a->scq, 0);
+	HX_OK(p.a->scq, 1);
+	cr_assert(hx_quiet(h));
+	sent = watch[0].seen[NM_EV_TX] + watch[1].seen[NM_EV_TX] - watch[0].seen[NM_EV_UNSENT] -
+	       watch[1].seen[NM_EV_UNSENT];
+	cr_expect_eq(sent, sim_link_packets(h->sim) - before, "%u", sent);
+	cr_expect_eq(watch[0].asked[NM_EV_UNSENT], 0, "only watched");
+}
+
 HX_TEST(rc_observer, a_packet_sent_twice_is_executed_once)
 {
 	struct hx_pair p = watched_pair(h);

@@ -73,9 +73,11 @@ struct run_options {
 	bool ethernet;
 	unsigned int nics;
 	enum run_mode mode;
-	const char *host; /* NULL: any */
-	const char *wire; /* "udp" or "local" */
-	char **argv;	  /* program and its arguments, NULL terminated */
+	const char *host;	    /* NULL: any */
+	const char *wire;	    /* "udp" or "local" */
+	const char *record, *pcap;  /* patterns of file names, or NULL */
+	const char *record_payload; /* bytes of each packet, a number; NULL: the default */
+	char **argv;		    /* program and its arguments, NULL terminated */
 };
 
 /* Exit code of the program, 128 + signal, or enum exit_code. */
@@ -83,6 +85,17 @@ int run_program(const struct run_options *options);
 enum preload { PRELOAD_UVERBS, PRELOAD_PATHS };
 /* Path of a preload library, or false: said where it was looked for (unless quiet). */
 bool find_preload(enum preload which, char path[PATH_MAX], bool quiet);
+
+/* ---- observe.c ---- */
+
+/* Puts --record and --pcap into the environment, and makes room for their files. 0 or -1, said. */
+int observe_prepare(const struct run_options *options);
+/* After the run: takes away, with a word, what nobody wrote to. */
+void observe_finish(void);
+
+/* ---- show.c ---- */
+
+int main_show(int argc, char **argv);
 
 /* 0: `gdakit run` can work on this machine; 1: not, said what is missing. */
 int doctor(void);

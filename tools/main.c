@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emu/nicmodel/nm.h"
 #include "tools/gdakit.h"
 
 const char *argp_program_version = "gdakit " GDAKIT_VERSION;
@@ -23,7 +24,16 @@ void complain(const char *fmt, ...)
 
 /* ---- gdakit run ---- */
 
-enum { KEY_LINK_LAYER = 256, KEY_NICS, KEY_HOST, KEY_WIRE, KEY_MODE };
+enum {
+	KEY_LINK_LAYER = 256,
+	KEY_NICS,
+	KEY_HOST,
+	KEY_WIRE,
+	KEY_MODE,
+	KEY_RECORD,
+	KEY_PCAP,
+	KEY_PAYLOAD
+};
 
 static const struct argp_option run_argp_options[] = {
 	{.name = "verbose", .key = 'v', .doc = "Say on stderr what the device refuses, and why"},
@@ -49,6 +59,21 @@ static const struct argp_option run_argp_options[] = {
 	 .doc = "How the program sees the device's files: namespace, hooks (needs no permission; "
 		"not for static or Go programs), or auto (default): hooks where namespaces are "
 		"refused"},
+	{.name = "record",
+	 .key = KEY_RECORD,
+	 .arg = "FILE",
+	 .doc = "Record what the NIC sees, for `gdakit show`. %p in FILE is the process id; "
+		"without "
+		"it the first process writes FILE, others FILE.PID"},
+	{.name = "record-payload",
+	 .key = KEY_PAYLOAD,
+	 .arg = "BYTES",
+	 .doc = "Bytes of each packet's payload in the recording: 128, up to 4096"},
+	{.name = "pcap",
+	 .key = KEY_PCAP,
+	 .arg = "FILE",
+	 .doc = "Write all packets, sent and received, as pcapng. FILE as for --record; mergecap "
+		"joins several"},
 	{0},
 };
 
@@ -99,6 +124,19 @@ static error_t run_parse(int key, char *arg, struct argp_state *state)
 		if (!parse_mode(arg, &o->mode))
 			argp_error(state, "--mode is '%s', expected namespace, hooks or auto", arg);
 		return 0;
+	case KEY_RECORD:
+		o->record = arg;
+		return 0;
+	case KEY_PCAP:
+		o->pcap = arg;
+		return 0;
+	case KEY_PAYLOAD:
+		if (!*arg || strspn(arg, "0123456789") != strlen(arg) || strlen(arg) > 4 ||
+		    atoi(arg) > NM_MTU_MAX)
+			argp_error(state, "--record-payload is '%s', expected 0 to %d", arg,
+				   NM_MTU_MAX);
+		o->record_payload = arg;
+		return 0;
 	case ARGP_KEY_ARGS:
 		o->argv = state->argv + state->next;
 		state->next = state->argc;
@@ -127,10 +165,13 @@ static const struct argp run_argp = {
 static int main_run(int argc, char **argv)
 {
 	struct run_options o = {.ethernet = true, .nics = 1, .wire = "udp"};
+	int ret;
 
 	/* In order: what follows PROGRAM is its own. */
 	argp_parse(&run_argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
-	return run_program(&o);
+	ret = run_program(&o);
+	observe_finish();
+	return ret;
 }
 
 /* ---- gdakit doctor ---- */
@@ -153,6 +194,7 @@ static const struct {
 	int (*run)(int argc, char **argv);
 } commands[] = {
 	{"run", "run a program on a host that has a ConnectX", main_run},
+	{"show", "print what `run --record` recorded", main_show},
 	{"doctor", "say what this machine lacks for it", main_doctor},
 };
 enum { NCOMMANDS = sizeof(commands) / sizeof(commands[0]) };

@@ -280,7 +280,8 @@ int run_program(const struct run_options *o)
 	sigset_t signals;
 	int code = -1;
 
-	if (!find_preload(PRELOAD_UVERBS, s.library, false) || claim_host(o->host, o->nics, &s.id))
+	if (!find_preload(PRELOAD_UVERBS, s.library, false) || observe_prepare(o) ||
+	    claim_host(o->host, o->nics, &s.id))
 		return EXIT_REFUSED;
 	sigemptyset(&signals);
 	for (size_t i = 0; i < sizeof(forwarded) / sizeof(forwarded[0]); i++)

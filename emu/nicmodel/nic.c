@@ -115,6 +115,11 @@ void nm_nic_destroy(struct nm_nic *nic)
 	free(nic);
 }
 
+const struct nm_config *nm_nic_config(const struct nm_nic *nic)
+{
+	return &nic->config;
+}
+
 const struct nm_counters *nm_nic_counters(const struct nm_nic *nic)
 {
 	return &nic->counters;
@@ -182,6 +187,7 @@ enum nm_verdict nm_point(struct nm_nic *nic, struct nm_event *ev)
 {
 	enum nm_verdict verdict = nm_fault_at(nic, ev);
 
+	ev->verdict = verdict;
 	nm_observe(nic, ev);
 	return verdict;
 }

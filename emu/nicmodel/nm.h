@@ -167,7 +167,7 @@ struct nm_packet {
  *   DMA        FAIL       nothing is moved, as if the memory were gone
  *   TX, RX     DROP, DUP  the packet is lost, or comes twice
  *   CQE, EQE   DROP       not written; the next one takes its slot
- *   FETCH, STATE, DIAGNOSIS: only watched, the hook is not asked
+ *   FETCH, UNSENT, STATE, DIAGNOSIS: only watched, the hook is not asked
  *
  * The hook is asked first and may change packet, CQE and EQE; observers then see what it left. They
  * are told of what is dropped or failed, too: a packet on a bad wire was sent. For a command the
@@ -181,12 +181,21 @@ struct nm_packet {
  * While TX, RX or DMA is watched or asked, packets are single: there are no trains (nm_packet).
  */
 
+enum nm_verdict {
+	NM_PASS,
+	NM_DROP, /* doorbell, packet, CQE, EQE: as if it had never been */
+	NM_DUP,	 /* packet: twice */
+	NM_FAIL, /* command: status INT_ERR; DMA: as if the memory were gone */
+};
+
 enum nm_event_kind {
 	NM_EV_COMMAND,	 /* after a command: in, out, status and reason */
 	NM_EV_DOORBELL,	 /* a UAR register was taken */
 	NM_EV_FETCH,	 /* a WQE was fetched (send or receive) */
 	NM_EV_DMA,	 /* memory is about to be read or written */
 	NM_EV_TX,	 /* a packet is about to be sent */
+	NM_EV_UNSENT,	 /* the link did not take the packet of the TX just before: it will come
+			    again, or its memory is gone */
 	NM_EV_RX,	 /* a packet arrived */
 	NM_EV_CQE,	 /* a CQE is about to be written */
 	NM_EV_EQE,	 /* an EQE is about to be written */
@@ -228,7 +237,7 @@ struct nm_event {
 			const struct nm_dma *dma;
 			struct nm_space *space;
 		} dma;
-		struct nm_packet *packet; /* TX and RX; a fault hook may change it */
+		struct nm_packet *packet; /* TX, UNSENT, RX; a fault hook may change it */
 		struct {
 			uint32_t cqn, index; /* producer counter, 24 bits */
 			uint8_t *cqe;	     /* 64 bytes; a fault hook may change them */
@@ -241,14 +250,8 @@ struct nm_event {
 			uint8_t from, to; /* enum prm_qp_state */
 		} state;
 	};
-	const char *why; /* a sentence, or NULL; valid during the call only */
-};
-
-enum nm_verdict {
-	NM_PASS,
-	NM_DROP, /* doorbell, packet, CQE, EQE: as if it had never been */
-	NM_DUP,	 /* packet: twice */
-	NM_FAIL, /* command: status INT_ERR; DMA: as if the memory were gone */
+	const char *why;	 /* a sentence, or NULL; valid during the call only */
+	enum nm_verdict verdict; /* of the hook, for observers: what became of it */
 };
 
 struct nm_observer {
@@ -305,6 +308,8 @@ struct nm_config {
  */
 struct nm_nic *nm_nic_create(const struct nm_config *config, const struct nm_ops *ops,
 			     const char **why);
+/* As it was created; lives as long as the NIC. */
+const struct nm_config *nm_nic_config(const struct nm_nic *nic);
 /* Ends all transfers, frees all objects. Outstanding observers are not told. */
 void nm_nic_destroy(struct nm_nic *nic);
 

@@ -80,6 +80,10 @@ int rc_send(struct nm_qp *qp)
 	rc = send_once(qp);
 	if (rc == 0 && verdict == NM_DUP)
 		(void)send_once(qp);
+	if (rc && nm_watched(nic, NM_EV_UNSENT)) {
+		ev.kind = NM_EV_UNSENT;
+		nm_observe(nic, &ev);
+	}
 	return rc;
 }
 

@@ -105,6 +105,15 @@ void uv_say(const char *fmt, ...)
 	errno = saved;
 }
 
+void uv_say_always(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say(fmt, ap);
+	va_end(ap);
+}
+
 int uv_refuse(int err, const char *fmt, ...)
 {
 	va_list ap;
@@ -342,6 +351,7 @@ static int add_nic(struct uv_nic *n, unsigned int index)
 	if (!n->nic)
 		return fail(errno ? errno : EIO, "no NIC in this process: %s", why ? why : "");
 	world_nic_gid(n->nic, n->id.gid);
+	uv_observe(world, n->nic);
 	return 0;
 }
 
@@ -372,6 +382,7 @@ static void end_world(void)
 			return;
 	for (unsigned int i = 0; i < UV_MAX_NICS; i++)
 		nics[i].nic = NULL;
+	uv_observe_end();
 	if (world)
 		world_destroy(world);
 	world = NULL;
@@ -413,6 +424,7 @@ void uv_nic_abandon(void)
 	/* The UAR pages may be shared with the parent's NIC: the child gets new ones. */
 	memset(nics, 0, sizeof(nics));
 	world = NULL;
+	uv_observe_abandon();
 	if (w)
 		world_abandon(w);
 }

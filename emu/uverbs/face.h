@@ -16,4 +16,10 @@ void uv_pages_start(struct uv_ctx *ctx, int memfd);
 void uv_pages_stop(struct uv_ctx *ctx);
 void uv_nic_abandon(void); /* after fork() in the child */
 
+/* observe.c: watches a NIC as the environment says; the process or its world ends; after fork() in
+ * the child. */
+void uv_observe(struct world *w, struct world_nic *n);
+void uv_observe_end(void);
+void uv_observe_abandon(void);
+
 #endif

@@ -54,6 +54,10 @@ enum {
 #define UV_ENV_VERBOSE	  "GDAKIT_VERBOSE"    /* set and not "0": say what is refused */
 #define UV_ENV_WIRE	  "GDAKIT_WIRE"	      /* "udp" or "local" */
 
+#define UV_ENV_RECORD  "GDAKIT_RECORD"	       /* where recordings go, if anywhere (absolute) */
+#define UV_ENV_PCAP    "GDAKIT_PCAP"	       /* the same for packets */
+#define UV_ENV_PAYLOAD "GDAKIT_RECORD_PAYLOAD" /* bytes of each packet that are recorded */
+
 #define UV_FW_VER   "28.39.1002"
 #define UV_BOARD_ID "GDAKIT0000001"
 #define UV_DEV_NAME "mlx5_" /* and a number */

@@ -65,6 +65,8 @@ enum {
 
 /* Prints "gdakit: ..." on stderr in a verbose run. */
 void uv_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* The same in any run: the program cannot know it. */
+void uv_say_always(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Says why and returns -err. */
 int uv_refuse(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

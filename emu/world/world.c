@@ -534,6 +534,25 @@ void world_locked(struct world *w, void (*fn)(void *arg), void *arg)
 	leave(w);
 }
 
+bool world_peek(struct world *w, void (*fn)(void *arg), void *arg, uint64_t timeout_us)
+{
+	struct timespec until;
+	uint64_t ns = clock_ns() + timeout_us * 1000;
+	bool locked;
+
+	until.tv_sec = (time_t)(ns / 1000000000);
+	until.tv_nsec = (long)(ns % 1000000000);
+	atomic_fetch_add(&w->callers, 1);
+	locked = pthread_mutex_clocklock(&w->lock, CLOCK_MONOTONIC, &until) == 0;
+	if (locked)
+		fn(arg);
+	if (atomic_fetch_sub(&w->callers, 1) == 1)
+		pthread_cond_signal(&w->calm);
+	if (locked)
+		pthread_mutex_unlock(&w->lock);
+	return locked;
+}
+
 void world_doorbells_unseen(struct world *w)
 {
 	if (atomic_exchange(&w->trappable, false))

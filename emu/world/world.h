@@ -77,6 +77,13 @@ uint8_t world_command(struct world_nic *n, const struct nm_cmd_ctx *ctx, const v
 void world_locked(struct world *w, void (*fn)(void *arg), void *arg);
 
 /*
+ * Like world_locked() for who only looks, or attaches an observer: the NIC's thread is not woken,
+ * and does not look at its doorbells more often because of it. False: the lock was not to be had
+ * within timeout_us, fn was not called (a process may exit while one of its threads holds it).
+ */
+bool world_peek(struct world *w, void (*fn)(void *arg), void *arg, uint64_t timeout_us);
+
+/*
  * From now on somebody rings whose stores no page protection of this process catches (a GPU, for
  * which a UAR page was registered): trap_doorbells no longer holds. Cheap; may be called again.
  */

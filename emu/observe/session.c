@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "emu/observe/session.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "emu/observe/pcapng.h"
+#include "emu/observe/recorder.h"
+
+enum {
+	SESSION_NICS = 16,
+	END_TIMEOUT_US = 1000000,
+	COMMAND_MAX = 4096,
+};
+
+struct session_nic {
+	struct nm_nic *nic;
+	struct nm_observer *record, *pcap;
+};
+
+struct session {
+	struct world *world;
+	void (*say)(const char *sentence);
+	bool recording, capturing; /* the file is open */
+	struct recorder recorder;
+	struct pcapng pcap;
+	unsigned int nnics;
+	struct session_nic nic[SESSION_NICS];
+};
+
+static void complain(struct session *s, const char *what, struct mapfile *f)
+{
+	char sentence[MAPFILE_WHY_MAX + 64];
+
+	if (!f->why[0])
+		return;
+	snprintf(sentence, sizeof(sentence), "%s %s", what, f->why);
+	s->say(sentence);
+}
+
+/* The program and its arguments, as the kernel has them: zeros between become spaces. */
+static void command_line(char text[COMMAND_MAX])
+{
+	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, text, COMMAND_MAX - 1);
+
+	if (fd >= 0)
+		close(fd);
+	if (n < 0)
+		n = 0;
+	text[n] = '\0';
+	for (ssize_t i = 0; i + 1 < n; i++)
+		if (!text[i])
+			text[i] = ' ';
+}
+
+static void start_recording(struct session *s, const struct session_config *config)
+{
+	char command[COMMAND_MAX];
+
+	if (recorder_open(&s->recorder, config->record, config->record_payload)) {
+		complain(s, "--record:", &s->recorder.file);
+		mapfile_close(&s->recorder.file);
+		return;
+	}
+	s->recording = true;
+	recorder_text(&s->recorder, "gdakit", config->version);
+	command_line(command);
+	recorder_text(&s->recorder, "command", command);
+	if (config->host)
+		recorder_text(&s->recorder, "host", config->host);
+	recorder_libraries(&s->recorder);
+}
+
+static void start_capture(struct session *s, const struct session_config *config)
+{
+	char application[64];
+
+	snprintf(application, sizeof(application), "gdakit %s", config->version);
+	if (pcapng_open(&s->pcap, config->pcap, application)) {
+		complain(s, "--pcap:", &s->pcap.file);
+		mapfile_close(&s->pcap.file);
+		return;
+	}
+	s->capturing = true;
+}
+
+struct session *session_start(struct world *w, const struct session_config *config)
+{
+	struct session *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->world = w;
+	s->say = config->say;
+	if (config->record && *config->record)
+		start_recording(s, config);
+	if (config->pcap && *config->pcap)
+		start_capture(s, config);
+	return s;
+}
+
+struct attach {
+	struct session *s;
+	struct world_nic *n;
+	uint8_t gid[16];
+};
+
+/* Under the lock. */
+static void attach(void *arg)
+{
+	const struct attach *a = arg;
+	struct session *s = a->s;
+	struct session_nic *sn = &s->nic[s->nnics];
+	const struct nm_config *config;
+	char description[96];
+
+	if (s->nnics == SESSION_NICS)
+		return;
+	*sn = (struct session_nic){.nic = world_nic_model(a->n)};
+	config = nm_nic_config(sn->nic);
+	if (s->recording)
+		sn->record = recorder_add(&s->recorder, config, a->gid);
+	snprintf(description, sizeof(description), "%s of process %d, GID ::ffff:%u.%u.%u.%u",
+		 config->name, (int)getpid(), a->gid[12], a->gid[13], a->gid[14], a->gid[15]);
+	if (s->capturing)
+		sn->pcap = pcapng_add(&s->pcap, config->name, description);
+	if (sn->record)
+		nm_nic_add_observer(sn->nic, sn->record);
+	if (sn->pcap)
+		nm_nic_add_observer(sn->nic, sn->pcap);
+	s->nnics++;
+}
+
+void session_add(struct session *s, struct world_nic *n)
+{
+	struct attach a = {.s = s, .n = n};
+
+	world_nic_gid(n, a.gid);
+	world_locked(s->world, attach, &a);
+}
+
+static void detach(void *arg)
+{
+	struct session *s = arg;
+
+	for (unsigned int i = 0; i < s->nnics; i++) {
+		if (s->nic[i].record)
+			nm_nic_remove_observer(s->nic[i].nic, s->nic[i].record);
+		if (s->nic[i].pcap)
+			nm_nic_remove_observer(s->nic[i].nic, s->nic[i].pcap);
+	}
+	s->nnics = 0;
+}
+
+void session_end(struct session *s)
+{
+	/* A thread that exits within the NIC keeps the lock for ever: then the files stay as they
+	 * are, which is readable, too. */
+	if (!world_peek(s->world, detach, s, END_TIMEOUT_US))
+		return;
+	if (s->recording) {
+		recorder_libraries(&s->recorder);
+		recorder_close(&s->recorder);
+		complain(s, "--record:", &s->recorder.file);
+	}
+	if (s->capturing) {
+		pcapng_close(&s->pcap);
+		complain(s, "--pcap:", &s->pcap.file);
+	}
+	free(s);
+}
+
+void session_abandon(struct session *s)
+{
+	if (s->recording)
+		mapfile_abandon(&s->recorder.file);
+	if (s->capturing)
+		mapfile_abandon(&s->pcap.file);
+	free(s);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * libFuzzer target: a recording is a file that anybody may have written. Every byte that the reader
+ * hands out is read.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "emu/observe/recording.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static volatile uint8_t sum;
+
+static void read_all(const void *p, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		sum = (uint8_t)(sum + ((const uint8_t *)p)[i]);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char why[REC_WHY_MAX] = "";
+	struct recording *r;
+	struct rec_event ev;
+	FILE *f;
+	int ret;
+
+	if (!size)
+		return 0;
+	f = fmemopen((void *)(uintptr_t)data, size, "r");
+	if (!f)
+		return 0;
+	r = recording_open(f, why);
+	while (r && (ret = recording_next(r, &ev, why)) == 1) {
+		const struct rec_shape *shape = rec_shape(ev.head.kind);
+
+		if (shape)
+			read_all(ev.body, shape->fixed);
+		for (unsigned int i = 0; i < REC_BLOBS; i++)
+			read_all(ev.blob[i], ev.blob_len[i]);
+	}
+	if (!r && !why[0])
+		abort(); /* refused without a reason */
+	recording_close(r);
+	fclose(f);
+	return 0;
+}
