@@ -395,6 +395,7 @@ struct hx_qp *hx_qp(struct hx *h, uint32_t nic, const struct hx_qp_attr *attr)
 	qp->rcq = qp->attr.cq_rcv ? qp->attr.cq_rcv : hx_cq(h, nic, qp->attr.log_cq);
 	memset(h->in, 0, sizeof(h->in));
 	PRM_SET(cmd_in, h->in, opcode, PRM_CMD_CREATE_QP);
+	PRM_SET(qpc, qpc, st, qp->attr.st);
 	PRM_SET(qpc, qpc, pd, qp->attr.pd);
 	PRM_SET(qpc, qpc, uar_page, qp->uar);
 	PRM_SET(qpc, qpc, user_index, 0xabc000 | nic);
@@ -439,6 +440,7 @@ uint8_t hx_to_init(struct hx_qp *qp)
 	PRM_SET(qpc, qpc, rre, !qp->attr.no_rre);
 	PRM_SET(qpc, qpc, rae, !qp->attr.no_rae);
 	PRM_SET(qpc, qpc, atomic_mode, 1);
+	PRM_SET(qpc, qpc, q_key, qp->attr.qkey);
 	PRM_SET(ads, PRM_PTR(qpc, qpc, primary_address_path), vhca_port_num, 1);
 	return hx_command(qp->h, qp->nic, 0x110);
 }
@@ -499,6 +501,41 @@ void hx_connect(struct hx_qp *a, struct hx_qp *b)
 	hx_run(a->h, 20 * SIM_US);
 }
 
+void hx_to_ready(struct hx_qp *qp)
+{
+	cr_assert_eq(hx_to_init(qp), 0, "%s", qp->h->why);
+	cr_assert_eq(hx_to_rtr(qp, qp), 0, "%s", qp->h->why);
+	cr_assert_eq(hx_to_rts(qp), 0, "%s", qp->h->why);
+	hx_run(qp->h, 20 * SIM_US);
+}
+
+uint8_t hx_mcg(struct hx_qp *qp, uint16_t opcode, const uint8_t gid[16])
+{
+	struct hx *h = qp->h;
+
+	memset(h->in, 0, 0x20);
+	PRM_SET(cmd_in, h->in, opcode, opcode);
+	PRM_SET(mcg_in, h->in, qpn, qp->qpn);
+	memcpy(PRM_PTR(mcg_in, h->in, multicast_gid), gid, 16);
+	return hx_command(h, qp->nic, 0x20);
+}
+
+struct hx_av hx_av(const struct hx_qp *peer)
+{
+	struct hx *h = peer->h;
+	struct hx_av av = {.qkey = peer->attr.qkey, .dqpn = peer->qpn, .hop_limit = 64};
+
+	if (h->config.infiniband) {
+		av.rlid = sim_lid(h->sim, peer->nic);
+		return av;
+	}
+	av.rlid = 0xc123;
+	av.grh = true;
+	sim_gid(h->sim, peer->nic, av.rgid);
+	sim_mac(h->sim, peer->nic, av.rmac);
+	return av;
+}
+
 uint8_t hx_query_state(struct hx_qp *qp)
 {
 	struct hx *h = qp->h;
@@ -554,6 +591,31 @@ static uint32_t put_masked(struct hx_qp *qp, uint32_t ow, const struct hx_wr *wr
 	return ow;
 }
 
+/* What is reserved is filled with garbage. */
+static uint32_t put_av(struct hx_qp *qp, uint32_t ow, const struct hx_av *av)
+{
+	uint8_t *seg = octoword(qp, ow++);
+
+	prm_store32(seg, av->qkey);
+	prm_store32(seg + 4, 0xdeadbeef);
+	prm_store32(seg + 8, (av->compact ? 0x55000000u : 0xd5000000u) | av->dqpn);
+	seg[12] = (uint8_t)(0x30 | av->sl);
+	seg[13] = 0;
+	seg[14] = (uint8_t)(av->rlid >> 8);
+	seg[15] = (uint8_t)av->rlid;
+	if (av->compact)
+		return ow;
+	seg = octoword(qp, ow++);
+	prm_store32(seg, 0xdeadbeef);
+	memcpy(seg + 4, av->rmac, 6);
+	seg[10] = av->tclass;
+	seg[11] = av->hop_limit;
+	prm_store32(seg + 12, 0x80000000u | (uint32_t)av->grh << 30 |
+				      (uint32_t)av->sgid_index << 20 | 0x12345);
+	memcpy(octoword(qp, ow++), av->rgid, 16);
+	return ow;
+}
+
 uint16_t hx_post(struct hx_qp *qp, const struct hx_wr *wr)
 {
 	bool masked =
@@ -565,6 +627,8 @@ uint16_t hx_post(struct hx_qp *qp, const struct hx_wr *wr)
 	uint16_t idx = qp->sq_pi;
 	uint32_t ow = 1;
 
+	if (wr->av)
+		ow = put_av(qp, ow, wr->av);
 	if (rdma) {
 		uint8_t *raddr = octoword(qp, ow++);
 

@@ -118,6 +118,8 @@ struct hx_cq *hx_cq(struct hx *h, uint32_t nic, uint8_t log_size);
 struct hx_cq *hx_cq_flags(struct hx *h, uint32_t nic, uint8_t log_size, bool collapsed, bool oi);
 
 struct hx_qp_attr {
+	uint8_t st; /* enum prm_qp_st; 0: RC */
+	uint32_t qkey;
 	uint8_t log_sq, log_rq; /* WQEBBs, entries; 0: 6, 4 */
 	uint8_t log_rq_stride;	/* bytes; 0: 6 */
 	bool no_rq, no_dbr;
@@ -155,6 +157,21 @@ uint8_t hx_to_rts(struct hx_qp *qp);
 uint8_t hx_modify(struct hx_qp *qp, uint16_t opcode); /* 2ERR, 2RST */
 void hx_connect(struct hx_qp *a, struct hx_qp *b);    /* both to RTS; may be the same */
 uint8_t hx_query_state(struct hx_qp *qp);
+void hx_to_ready(struct hx_qp *qp); /* a QP without a peer to RTS */
+/* ATTACH_TO_MCG or DETACH_FROM_MCG. */
+uint8_t hx_mcg(struct hx_qp *qp, uint16_t opcode, const uint8_t gid[16]);
+
+/* Address vector of a datagram. */
+struct hx_av {
+	uint32_t qkey, dqpn;
+	uint16_t rlid; /* Ethernet: UDP source port */
+	uint8_t sl, tclass, hop_limit, sgid_index;
+	bool compact; /* the first 16 bytes alone */
+	bool grh;
+	uint8_t rmac[6], rgid[16];
+};
+/* The one that leads to `peer`, by GID on Ethernet and by LID alone on InfiniBand. */
+struct hx_av hx_av(const struct hx_qp *peer);
 
 struct hx_sge {
 	const void *addr;
@@ -171,6 +188,7 @@ struct hx_wr {
 	uint32_t wait_index, wait_cqn;
 	uint64_t swap_mask, compare_mask; /* masked atomics */
 	uint8_t opmod;
+	const struct hx_av *av; /* UD */
 	uint8_t nsge;
 	struct hx_sge sge[60];
 	const void *inline_data; /* an inline segment instead of SGEs */

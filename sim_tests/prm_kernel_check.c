@@ -26,6 +26,7 @@ static const struct {
 	{"modify_qp_in", "rts2rts_qp_in"},
 	{"general_obj_in", "general_obj_in_cmd_hdr"},
 	{"general_obj_out", "general_obj_out_cmd_hdr"},
+	{"mcg_in", "attach_to_mcg_in"},
 	{"cmd_in", "destroy_qp_in"},
 	{"cmd_out", "destroy_qp_out"},
 	{"obj_in", NULL},

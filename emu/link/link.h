@@ -54,9 +54,9 @@ struct link_ops {
 	int (*attach)(struct link *link, struct link_port *port, const char **why);
 	void (*detach)(struct link *link, struct link_port *port);
 	/*
-	 * Sends one packet or one train: 0; -EAGAIN: full, try again after the next flush or poll; -EFAULT: the
-	 * payload's memory is gone. The payload may be overwritten after return. A packet that no
-	 * port of this host or wire can take is lost silently, as on a wire.
+	 * Sends one packet or one train: 0; -EAGAIN: full, try again after the next flush or poll;
+	 * -EFAULT: the payload's memory is gone. The payload may be overwritten after return. A
+	 * packet that no port of this host or wire can take is lost silently, as on a wire.
 	 */
 	int (*send)(struct link *link, struct link_port *port, struct nm_packet *pkt);
 	/* Pushes out what send gathered. False: some is left (a socket is full). */

@@ -174,6 +174,37 @@ static int serialise_train(struct local_link *ll, struct link_port *from, struct
 	return err;
 }
 
+static int send_to(struct local_link *ll, struct link_port *from, struct link_port *to,
+		   struct nm_packet *pkt)
+{
+	if (from->unplugged || to->unplugged) {
+		ll->link.counters.dropped += pkt->segs > 1 ? pkt->segs : 1;
+		return 0;
+	}
+	link_complete_route(&pkt->route, host_of_slot(from->id.slot), host_of_slot(to->id.slot));
+	if (!ll->config.serialise) {
+		deliver(&ll->link, to, pkt);
+		return 0;
+	}
+	return pkt->segs > 1 ? serialise_train(ll, from, to, pkt) : serialise(ll, from, to, pkt);
+}
+
+/* A copy for each port, the sender's too: its own QPs may be in the group. */
+static int send_to_all(struct local_link *ll, struct link_port *from, struct nm_packet *pkt)
+{
+	for (struct link_port *to = ll->link.ports; to; to = to->next) {
+		struct nm_packet copy = *pkt;
+		int err;
+
+		if (ll->config.serialise && ll->count >= ll->config.queue_packets)
+			return 0; /* the rest is lost, as at a full switch */
+		err = send_to(ll, from, to, &copy);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
 static int local_send(struct link *link, struct link_port *port, struct nm_packet *pkt)
 {
 	struct local_link *ll = to_local(link);
@@ -186,17 +217,14 @@ static int local_send(struct link *link, struct link_port *port, struct nm_packe
 	if (ll->config.serialise && ll->count && ll->count + segs > ll->config.queue_packets)
 		return -EAGAIN;
 	link->counters.sent += segs;
+	if (link_is_multicast(pkt))
+		return send_to_all(ll, port, pkt);
 	to = link_destination(pkt, &dst, &slot) ? port_of_slot(link, slot) : NULL;
-	if (!to || link_host_lid(dst) != to->id.lid || port->unplugged || to->unplugged) {
+	if (!to || link_host_lid(dst) != to->id.lid) {
 		link->counters.dropped += segs;
 		return 0;
 	}
-	link_complete_route(&pkt->route, host_of_slot(port->id.slot), dst);
-	if (!ll->config.serialise) {
-		deliver(link, to, pkt);
-		return 0;
-	}
-	return segs > 1 ? serialise_train(ll, port, to, pkt) : serialise(ll, port, to, pkt);
+	return send_to(ll, port, to, pkt);
 }
 
 static bool local_flush(struct link *link)

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "emu/nicmodel/roce_wire.h"
+
 void link_host_gid(struct link_host host, uint8_t gid[16])
 {
 	memset(gid, 0, 10);
@@ -43,6 +45,12 @@ bool link_host_parse(const char *text, struct link_host *host)
 	return true;
 }
 
+bool link_is_multicast(const struct nm_packet *pkt)
+{
+	return pkt->hdr_len >= 12 && nm_roce_for_group(pkt->hdr) &&
+	       nm_roce_is_multicast(pkt->route.dgid);
+}
+
 bool link_destination(const struct nm_packet *pkt, struct link_host *host, uint8_t *slot)
 {
 	static const uint8_t none[16];
@@ -60,7 +68,9 @@ bool link_destination(const struct nm_packet *pkt, struct link_host *host, uint8
 void link_complete_route(struct nm_route *route, struct link_host src, struct link_host dst)
 {
 	link_host_gid(src, route->sgid);
-	link_host_gid(dst, route->dgid);
 	route->slid = link_host_lid(src);
+	if (nm_roce_is_multicast(route->dgid))
+		return;
+	link_host_gid(dst, route->dgid);
 	route->dlid = link_host_lid(dst);
 }

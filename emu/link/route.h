@@ -29,11 +29,14 @@ bool link_host_of_gid(const uint8_t gid[16], struct link_host *host);
 /* "127.64.0": false if it is anything else or out of range. */
 bool link_host_parse(const char *text, struct link_host *host);
 
-/* Where a packet goes: host by GID, or by LID where the GID is all zero; slot by BTH.DQPN 23:16. */
+/* For every NIC that can be reached; the NICs know who is in the group. */
+bool link_is_multicast(const struct nm_packet *pkt);
+/* Where any other packet goes: host by GID, or by LID where the GID is all zero; slot by BTH.DQPN
+ * 23:16. */
 bool link_destination(const struct nm_packet *pkt, struct link_host *host, uint8_t *slot);
 /*
  * Makes a route whole as the receiver sees it: both GIDs and both LIDs, whichever of them the
- * sender routed by.
+ * sender routed by. A multicast GID and its LID stay.
  */
 void link_complete_route(struct nm_route *route, struct link_host src, struct link_host dst);
 

@@ -24,9 +24,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "emu/link/link.h"
+#include "emu/link/neighbours.h"
 #include "emu/link/route.h"
 #include "emu/nicmodel/roce_wire.h"
 
@@ -46,6 +48,8 @@ enum {
 	UDP_MESSAGE_MAX = 65507, /* bytes of a message, however it is cut */
 	UDP_CUTS_MAX = 64,	 /* datagrams of one message: UDP_MAX_SEGMENTS of older kernels */
 	UDP_BUFFER = 64 << 20,	 /* bytes of socket buffer asked for */
+	UDP_TTL = 64,		 /* what the kernel sets */
+	UDP_NEIGHBOURS_MS = 10,	 /* for how long the list of ports is taken to be true */
 	UDP_CONTROL = 96,	 /* bytes for TOS, the size of a cut and the overflow count */
 };
 
@@ -89,6 +93,10 @@ struct udp_link {
 	struct link_host host; /* of ports that name none */
 	uint16_t udp_port;
 	bool through_socket;
+	/* multicast */
+	struct link_neighbour neighbours[LINK_NEIGHBOURS_MAX];
+	uint32_t nneighbours;
+	uint64_t neighbours_ms; /* when they were listed; 0: never */
 };
 
 static struct udp_link *to_udp(struct link *link)
@@ -434,6 +442,72 @@ static bool has_room(const struct udp_tx *tx, uint32_t segs)
 	return tx->count + segs <= UDP_BATCH && tx->used + segs * UDP_FRAME <= UDP_TX_BYTES;
 }
 
+static void list_neighbours(struct udp_link *ul)
+{
+	struct timespec now;
+	uint64_t now_ms;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	now_ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+	if (ul->neighbours_ms && now_ms - ul->neighbours_ms < UDP_NEIGHBOURS_MS)
+		return;
+	ul->nneighbours = link_neighbours(ul->udp_port, ul->neighbours, LINK_NEIGHBOURS_MAX);
+	ul->neighbours_ms = now_ms;
+}
+
+/* The headers grow by the group's GID: the datagram's own address is that of one receiver. */
+static void put_mgid(struct nm_packet *pkt)
+{
+	assert(pkt->hdr_len + NM_ROCE_GID_LEN <= NM_PKT_HDR_MAX);
+	memcpy(pkt->hdr + pkt->hdr_len, pkt->route.dgid, NM_ROCE_GID_LEN);
+	pkt->hdr_len = (uint8_t)(pkt->hdr_len + NM_ROCE_GID_LEN);
+}
+
+static void take_mgid(struct nm_packet *pkt)
+{
+	if (!nm_roce_for_group(pkt->hdr))
+		return;
+	assert(pkt->hdr_len > NM_ROCE_GID_LEN);
+	pkt->hdr_len = (uint8_t)(pkt->hdr_len - NM_ROCE_GID_LEN);
+	memcpy(pkt->route.dgid, pkt->hdr + pkt->hdr_len, NM_ROCE_GID_LEN);
+}
+
+/*
+ * A copy for each port of this machine, as a datagram of its own: multicast on the loopback network
+ * would need a route that programs do not have. A full socket loses the rest.
+ */
+static int send_to_all(struct udp_link *ul, struct link_port *port, const struct nm_packet *pkt)
+{
+	struct udp_tx *tx = &((struct udp_port *)port->priv)->tx;
+	struct nm_packet wire = *pkt;
+
+	put_mgid(&wire);
+	list_neighbours(ul);
+	for (uint32_t i = 0; i < ul->nneighbours; i++) {
+		const struct link_neighbour *to = &ul->neighbours[i];
+		struct link_port *own = own_port(&ul->link, to->host, to->slot);
+		struct nm_packet copy = *pkt;
+		struct sockaddr_in addr;
+		int err;
+
+		if (own && !ul->through_socket) {
+			link_complete_route(&copy.route, host_of(port), to->host);
+			ul->link.counters.received++;
+			own->rx(own->ctx, &copy);
+			continue;
+		}
+		if (!has_room(tx, 1) && !flush_port(&ul->link, port)) {
+			ul->link.counters.dropped++;
+			return 0;
+		}
+		addr = address(ul, to->host, to->slot);
+		err = enqueue(ul, port, &wire, &addr);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
 static int udp_send(struct link *link, struct link_port *port, struct nm_packet *pkt)
 {
 	struct udp_link *ul = to_udp(link);
@@ -444,6 +518,10 @@ static int udp_send(struct link *link, struct link_port *port, struct nm_packet 
 	struct link_host dst;
 	uint8_t slot;
 
+	if (link_is_multicast(pkt) && !port->unplugged) {
+		link->counters.sent++;
+		return send_to_all(ul, port, pkt);
+	}
 	if (!link_destination(pkt, &dst, &slot) || slot >= LINK_SLOTS || port->unplugged) {
 		link->counters.sent += segs;
 		link->counters.dropped += segs;
@@ -520,6 +598,7 @@ static void deliver(struct udp_link *ul, struct link_port *port, const struct nm
 		refuse(&ul->link, port, why);
 		return;
 	}
+	take_mgid(&pkt);
 	link_complete_route(&pkt.route, src, host_of(port));
 	ul->link.counters.received++;
 	port->rx(port->ctx, &pkt);
@@ -530,7 +609,8 @@ static void take(struct udp_link *ul, struct link_port *port, unsigned int i)
 	struct udp_rx *rx = &((struct udp_port *)port->priv)->rx;
 	struct msghdr *msg = &rx->msgs[i].msg_hdr;
 	struct sockaddr_in own = address(ul, host_of(port), port->id.slot);
-	struct nm_roce_ip ip = {.df = true, .dport = ul->udp_port};
+	struct nm_roce_ip ip = {
+		.df = true, .ttl = UDP_TTL, .dport = ul->udp_port, .mgid_in_header = true};
 	size_t len = rx->msgs[i].msg_len, cut = len, off = 0;
 	struct link_host src;
 	uint8_t gid[16];

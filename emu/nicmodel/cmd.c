@@ -63,6 +63,8 @@ static const struct cmd_row cmd_table[] = {
 	ROW_(ALLOC_UAR, false, 0x10, 0x10, alloc_uar),
 	ROW_(DEALLOC_UAR, false, 0x10, 0x10, dealloc_uar),
 	ROW_(ACCESS_REG, false, 0x10, 0x10, access_reg),
+	ROW_(ATTACH_TO_MCG, false, 0x20, 0x10, attach_to_mcg),
+	ROW_(DETACH_FROM_MCG, false, 0x20, 0x10, detach_from_mcg),
 	ROW_(ALLOC_TRANSPORT_DOMAIN, false, 0x10, 0x10, alloc_td),
 	ROW_(DEALLOC_TRANSPORT_DOMAIN, false, 0x10, 0x10, dealloc_td),
 	ROW_(CREATE_GENERAL_OBJECT, false, 0x10, 0x10, create_general),

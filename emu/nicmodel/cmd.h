@@ -128,6 +128,8 @@ typedef uint8_t (*nm_cmd_fn)(struct nm_cmd *c);
 	X(query_roce_address)                                                                      \
 	X(set_roce_address)                                                                        \
 	X(access_reg)                                                                              \
+	X(attach_to_mcg)                                                                           \
+	X(detach_from_mcg)                                                                         \
 	X(alloc_pd)                                                                                \
 	X(dealloc_pd)                                                                              \
 	X(alloc_uar)                                                                               \

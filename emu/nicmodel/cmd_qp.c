@@ -55,6 +55,9 @@ static void decode_route(struct nm_qp *qp)
 		memcpy(r->dgid, PRM_CPTR(ads, ads, rgid_rip), sizeof(r->dgid));
 	r->dlid = (uint16_t)PRM_GET(ads, ads, rlid);
 	r->slid = nic->config.lid;
+	r->no_grh = !global;
+	if (!nic->config.link_is_ethernet)
+		r->sl = (uint8_t)PRM_GET(ads, ads, sl);
 	r->hop_limit = (uint8_t)PRM_GET(ads, ads, hop_limit);
 	r->flow_label = PRM_GET(ads, ads, flow_label);
 	r->tclass = (uint8_t)PRM_GET(ads, ads, tclass);
@@ -71,8 +74,12 @@ void nm_qp_decode(struct nm_qp *qp)
 	const uint8_t *ads = PRM_CPTR(qpc, qpc, primary_address_path);
 	uint32_t mtu = PRM_GET(qpc, qpc, mtu);
 
+	/* A datagram knows no path. */
+	if (!qp->service->connected)
+		mtu = qp->obj.nic->config.port_mtu;
 	qp->mtu = mtu >= 1 && mtu <= 5 ? 128u << mtu : NM_MTU_MAX;
 	qp->remote_qpn = PRM_GET(qpc, qpc, remote_qpn);
+	qp->qkey = PRM_GET(qpc, qpc, q_key);
 	qp->retry_count = (uint8_t)PRM_GET(qpc, qpc, retry_count);
 	qp->rnr_retry = (uint8_t)PRM_GET(qpc, qpc, rnr_retry);
 	qp->ack_timeout = (uint8_t)PRM_GET(ads, ads, ack_timeout);
@@ -300,6 +307,7 @@ void nm_qp_free(struct nm_obj *obj)
 {
 	struct nm_qp *qp = (struct nm_qp *)obj;
 
+	nm_mcast_forget_qp(qp);
 	nm_qp_detach(qp);
 	nm_qp_unschedule(qp);
 	nm_qp_timer_set(qp, UINT64_MAX);

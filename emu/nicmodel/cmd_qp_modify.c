@@ -6,6 +6,7 @@
  * mask and mean nothing by it.
  */
 #include "emu/nicmodel/cmd.h"
+#include "emu/nicmodel/rc.h"
 
 #define ST_(state) (1u << PRM_QP_##state)
 
@@ -72,7 +73,8 @@ static const struct qp_field field_table[] = {
 	{QPC_(atomic_mode), ON_(RST2INIT), RIGHTS_OPT_, PRM_OPTPAR_RAE},
 	{QPC_(pm_state), ON_(RST2INIT), ON_(RTR2RTS) | RTS_OPT_, PRM_OPTPAR_PM_STATE},
 	{QPC_(counter_set_id), ON_(RST2INIT), RTS_OPT_, PRM_OPTPAR_COUNTER_SET},
-	{QPC_(q_key), ON_(RST2INIT), ON_(INIT2INIT) | ON_(INIT2RTR) | RTS_OPT_, PRM_OPTPAR_QKEY},
+	{QPC_(q_key), ON_(RST2INIT), ON_(INIT2INIT) | ON_(INIT2RTR) | ON_(RTR2RTS) | RTS_OPT_,
+	 PRM_OPTPAR_QKEY},
 	{ADS_(pkey_index), ON_(RST2INIT), ON_(INIT2INIT) | ON_(INIT2RTR), PRM_OPTPAR_PKEY},
 	{ADS_(vhca_port_num), ON_(RST2INIT), ON_(INIT2INIT), PRM_OPTPAR_PRI_PORT},
 	AV_(fl),
@@ -145,7 +147,8 @@ static void fields_take(uint8_t *to, const uint8_t *from, enum qp_step step, uin
 }
 
 /* Only what the transition just took is looked at: the rest is from an earlier, checked command. */
-static uint8_t context_check(struct nm_cmd *c, const uint8_t *qpc, enum qp_step step)
+static uint8_t context_check(struct nm_cmd *c, const struct nm_service *service, const uint8_t *qpc,
+			     enum qp_step step)
 {
 	const struct nm_config *config = &c->nic->config;
 	const uint8_t *ads = PRM_CPTR(qpc, qpc, primary_address_path);
@@ -161,7 +164,7 @@ static uint8_t context_check(struct nm_cmd *c, const uint8_t *qpc, enum qp_step 
 				   PRM_GET(ads, ads, pkey_index));
 	if (step < INIT2RTR)
 		return PRM_STATUS_OK;
-	if (mtu < 1 || mtu > config->port_mtu)
+	if (service->connected && (mtu < 1 || mtu > config->port_mtu))
 		return nm_cmd_fail(c, PRM_STATUS_BAD_PARAM, NM_SYND_FIELD,
 				   "mtu %u (1: 256 bytes ... 5: 4096); the port's is %u", mtu,
 				   config->port_mtu);
@@ -201,7 +204,7 @@ uint8_t nm_cmd_modify_qp(struct nm_cmd *c)
 		memcpy(qpc, qp->qpc, sizeof(qpc));
 		fields_take(qpc, PRM_CPTR(modify_qp_in, c->in, qpc), step,
 			    PRM_GET(modify_qp_in, c->in, opt_param_mask));
-		status = context_check(c, qpc, step);
+		status = context_check(c, qp->service, qpc, step);
 		if (status)
 			return status;
 		memcpy(qp->qpc, qpc, sizeof(qpc));

@@ -257,7 +257,10 @@ static void cqe_pack(const struct nm_cq *cq, const struct nm_cqe *cqe, uint8_t *
 		b[PRM_CQE_VENDOR_SYND] = cqe->vendor_err;
 		b[PRM_CQE_SYNDROME] = cqe->syndrome;
 	} else {
-		prm_store32(b + PRM_CQE_FLAGS_RQPN, cqe->src_qpn & NM_INDEX_MASK);
+		b[PRM_CQE_SLID] = (uint8_t)(cqe->slid >> 8);
+		b[PRM_CQE_SLID + 1] = (uint8_t)cqe->slid;
+		prm_store32(b + PRM_CQE_FLAGS_RQPN,
+			    (uint32_t)cqe->src_flags << 24 | (cqe->src_qpn & NM_INDEX_MASK));
 		prm_store32(b + PRM_CQE_IMM, cqe->imm);
 		prm_store32(b + PRM_CQE_BYTE_CNT, cqe->byte_cnt);
 		prm_store64(b + PRM_CQE_TIMESTAMP, nm_now(cq->obj.nic));

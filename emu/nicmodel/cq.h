@@ -8,6 +8,7 @@
 /* CQE64 offsets (PRM, completion queue entry formats). */
 enum {
 	PRM_CQE_FLAGS_RQPN = 24,
+	PRM_CQE_SLID = 22,
 	PRM_CQE_UIDX = 32,
 	PRM_CQE_IMM = 36,
 	PRM_CQE_BYTE_CNT = 44,

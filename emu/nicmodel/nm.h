@@ -118,6 +118,8 @@ struct nm_route {
 	uint16_t udp_sport;
 	uint16_t dlid; /* InfiniBand link layer without GRH: dgid is all zero, route by LID */
 	uint16_t slid;
+	uint8_t sl;	/* InfiniBand */
+	bool no_grh;	/* InfiniBand: it goes, or came, without one */
 	uint8_t tclass; /* DSCP and ECN bits */
 	uint8_t hop_limit;
 	uint32_t flow_label; /* 20 bits; IPv6 only */

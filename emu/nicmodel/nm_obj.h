@@ -21,6 +21,9 @@
  *   rc_recv.c, rc_rq.c       responder: receive WQEs, of the QP's own queue
  *   rc_atomic.c              responder: atomics
  *   rc_reply.c               responder: ACKs, NAKs, responses, replay
+ *   unreliable.c             what UC and UD share; rc_*.c does the rest for them
+ *   mcast.c                  multicast groups
+ *   uc.c, ud.c               unreliable connection; datagrams
  *   service.c                what differs between transport services
  *   rc_link.c, rc_xfer.c     packets to and from the link; transfers of the transport
  *   roce.h, roce_ops.c       opcodes and their headers
@@ -357,6 +360,8 @@ struct nm_cqe {
 	uint32_t byte_cnt;
 	uint32_t imm; /* as on the wire, host order of the big-endian dword */
 	uint32_t src_qpn;
+	uint8_t src_flags;	      /* the byte above src_qpn: GRH, SL */
+	uint16_t slid;		      /* InfiniBand, UD */
 	uint8_t syndrome, vendor_err; /* error opcodes */
 };
 
@@ -410,6 +415,7 @@ struct nm_qp {
 	/* decoded from qpc at each modify, for the data path */
 	uint32_t mtu; /* bytes */
 	uint32_t remote_qpn;
+	uint32_t qkey; /* UD */
 	uint8_t retry_count, rnr_retry, ack_timeout, min_rnr_nak, log_ack_req_freq;
 	uint32_t max_rd_atomic, max_dest_rd_atomic; /* counts */
 	bool rre, rwe, rae;
@@ -457,6 +463,14 @@ bool nm_qp_progress(struct nm_qp *qp, uint64_t deadline_ns);
 void nm_qp_timer(struct nm_qp *qp, uint64_t now_ns);
 /* nm_nic_receive() of nm.h is the transport's too. */
 
+/* ---- multicast groups (mcast.c) ---- */
+
+struct nm_mcast;
+void nm_mcast_forget_qp(struct nm_qp *qp); /* before it ends */
+/* Walks the QPs attached to a group: *at is NULL at first. False: no more. */
+bool nm_mcast_next(const struct nm_nic *nic, const uint8_t gid[16], struct nm_mcast **at,
+		   struct nm_qp **qp);
+
 /* ---- doorbells (doorbell.c; also nm_nic_doorbell of nm.h) ---- */
 
 /* CREATE puts a queue on the page that it names, DESTROY takes it off; the page is looked at as
@@ -477,6 +491,8 @@ struct nm_nic {
 	struct nm_table table[NM_OBJ_TYPES];
 	uint8_t gid[16]; /* roce address table: one entry, index 0 */
 	bool gid_valid;
+	struct nm_mcast *mcasts; /* mcast.c */
+	uint32_t nmcasts;
 	struct nm_observer *observers;
 	struct nm_fault *fault;
 	uint32_t point_mask; /* union of observer and fault masks */

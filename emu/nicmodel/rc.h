@@ -209,9 +209,15 @@ struct rc_op {
 	const char *bad; /* refused: what is wrong with its headers; NULL: fine */
 	uint32_t psn, npsn;
 	uint32_t imm, rkey, dma_len;
+	uint32_t message; /* unreliable: which one it belongs to */
+	uint32_t src_qpn;
+	uint8_t cqe_flags; /* UD: the byte above the source QPN */
+	uint16_t slid;	   /* UD, InfiniBand */
 	uint64_t va;
 	struct rc_atomic atomic;
-	uint32_t len;		     /* payload bytes */
+	uint32_t len;	  /* bytes to be placed: what stands before the payload, payload */
+	uint32_t pre_len; /* UD: the GRH; else 0 */
+	uint8_t pre[40];
 	uint32_t done;		     /* of them placed */
 	const struct nm_packet *pkt; /* while it is being received */
 	uint8_t *bytes;		     /* else: own copy of the payload */
@@ -277,6 +283,9 @@ struct rc_resp {
 	uint32_t nak_psn;
 	uint8_t cause; /* enum rc_cause, of the fatal NAK */
 	uint8_t event; /* EQE type if no receive WQE is bound */
+	/* unreliable: messages begun, and the one whose packets are dropped */
+	uint32_t message, lost_message;
+	bool lost_valid;
 
 	/* WRITE under way */
 	uint64_t w_va, w_len;
@@ -314,6 +323,7 @@ struct nm_service {
 	uint8_t opcode_base; /* what its BTH opcodes add to the reliable connection's */
 	bool reliable;	     /* acknowledged and repeated; else a packet that is sent is done */
 	bool connected;	     /* has one peer and hears only it */
+	uint32_t fatal;	     /* unreliable: set of enum rc_cause that are the receive WQE's fault */
 	/* The packet of a SEND or WRITE at byte `off`: 0; -EAGAIN, -EINPROGRESS; -EPERM: failed. */
 	int (*send)(struct nm_qp *qp, struct rc_swqe *w, uint64_t off);
 	void (*request)(struct nm_qp *qp);
@@ -409,6 +419,9 @@ void rc_landings_drop(struct nm_qp *qp);
 void rc_req_start(struct nm_qp *qp, uint32_t psn);
 int rc_send_data(struct nm_qp *qp, struct rc_swqe *w, uint64_t off); /* nm_service.send */
 void rc_req_run(struct nm_qp *qp);
+/* The send queue's turn, by packets of one service: `step` sends one, 0: go on. */
+void rc_req_turn(struct nm_qp *qp, int (*step)(struct nm_qp *qp));
+int rc_req_step(struct nm_qp *qp);
 /* Marks a WQE as failed; it reports when it is the oldest. */
 void rc_req_fail(struct nm_qp *qp, uint32_t seq, uint8_t cause);
 /* Send position := oldest unacknowledged PSN. */
@@ -448,6 +461,13 @@ void rc_timeout(struct nm_qp *qp);
 void rc_resp_start(struct nm_qp *qp, uint32_t psn);
 void rc_resp_receive(struct nm_qp *qp, struct nm_packet *pkt, const struct roce_bth *bth);
 void rc_resp_run(struct nm_qp *qp);
+/* The first packet of a connection in RTR: an event. */
+void rc_established(struct nm_qp *qp);
+void rc_op_parse(const struct nm_qp *qp, const struct nm_packet *pkt, const struct roce_bth *bth,
+		 struct rc_op *op);
+/* Behind what waits, with a copy of the payload. False: no room. */
+bool rc_enqueue(struct nm_qp *qp, const struct rc_op *op);
+void rc_dequeue(struct nm_qp *qp); /* the oldest */
 void rc_refused(struct nm_qp *qp, uint32_t psn, uint8_t nak, uint8_t cause);
 void rc_not_ready(struct nm_qp *qp, const struct rc_op *op);
 void rc_resp_drop(struct nm_qp *qp); /* queued operations and transfers */
@@ -468,8 +488,22 @@ int rc_recv_take(struct nm_qp *qp);
  */
 void rc_recv_bind(struct nm_qp *qp, const struct rc_recv *to, const uint8_t *segs, uint32_t len);
 void rc_reply_run(struct nm_qp *qp);
+/* The error is told to this side's program: by the receive WQE it hit, or else by an event; ERR. */
+void rc_report_fatal(struct nm_qp *qp);
 void rc_refuse(struct nm_qp *qp, uint32_t psn, uint8_t nak, uint8_t cause, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));
+
+/* ---- unreliable.c, uc.c, ud.c ---- */
+
+void ur_request(struct nm_qp *qp);
+void ur_respond(struct nm_qp *qp);
+void ur_refused(struct nm_qp *qp, uint32_t psn, uint8_t nak, uint8_t cause);
+void ur_not_ready(struct nm_qp *qp, const struct rc_op *op);
+void ur_accept(struct nm_qp *qp, struct rc_op *op);	/* executes or queues it */
+void ur_lose(struct nm_qp *qp, const struct rc_op *op); /* its message */
+void uc_receive(struct nm_qp *qp, struct nm_packet *pkt, const struct roce_bth *bth);
+int ud_send(struct nm_qp *qp, struct rc_swqe *w, uint64_t off);
+void ud_receive(struct nm_qp *qp, struct nm_packet *pkt, const struct roce_bth *bth);
 
 /* ---- rc_link.c ---- */
 

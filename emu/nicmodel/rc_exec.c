@@ -22,8 +22,8 @@ void rc_refuse(struct nm_qp *qp, uint32_t psn, uint8_t nak, uint8_t cause, const
 	va_start(ap, fmt);
 	vsnprintf(why, sizeof(why), fmt, ap);
 	va_end(ap);
-	nm_diagnose(qp->obj.nic, qp->obj.number, "PSN 0x%06x from QP 0x%06x is refused: %s", psn,
-		    qp->remote_qpn, why);
+	nm_diagnose(qp->obj.nic, qp->obj.number, "the request with PSN 0x%06x is refused: %s", psn,
+		    why);
 	qp->service->refused(qp, psn, nak, cause);
 }
 
@@ -82,16 +82,22 @@ static int take_recv(struct nm_qp *qp, const struct rc_op *op)
 static uint32_t piece(const struct nm_qp *qp, const struct rc_op *op, const struct nm_mkey *mkey,
 		      uint64_t va, uint32_t len)
 {
+	if (op->done < op->pre_len) /* it lies elsewhere */
+		return op->pre_len - op->done < len ? op->pre_len - op->done : len;
 	if (len <= qp->mtu || (!op->moving && nm_mkey_ptr(mkey, va, len)))
 		return len;
 	return qp->mtu;
 }
 
-/* Payload [done, done+len) to va of a checked key: 0, -EINPROGRESS, -EFAULT, -ENODATA. */
+/* Bytes [done, done+len) of the operation to va of a checked key: 0, -EINPROGRESS, -EFAULT,
+ * -ENODATA. */
 static int place(struct nm_qp *qp, struct rc_op *op, struct nm_mkey *mkey, uint64_t va,
 		 uint32_t len)
 {
 	struct rc_resp *resp = &qp->rc->resp;
+	bool pre = op->done < op->pre_len;
+	uint8_t *bytes = pre ? op->pre : op->bytes;
+	uint32_t off = pre ? op->done : op->done - op->pre_len;
 	void *ptr;
 	int rc;
 
@@ -103,13 +109,11 @@ static int place(struct nm_qp *qp, struct rc_op *op, struct nm_mkey *mkey, uint6
 		    nm_touch_key(qp->obj.nic, qp->obj.number, NM_DMA_SCATTER, true, mkey, va, len))
 			return -EFAULT;
 		if (ptr)
-			return rc_copy_payload(nm_mkey_space(mkey), ptr, op->pkt, op->bytes,
-					       op->done, len);
+			return rc_copy_payload(nm_mkey_space(mkey), ptr, op->pkt, bytes, off, len);
 		if (op->pkt)
 			return -EINPROGRESS; /* to the queue, where the payload is the operation's
 						own */
-		rc = rc_xfer_key(qp, &resp->xfer, NM_DMA_SCATTER, true, mkey, va,
-				 op->bytes + op->done, len);
+		rc = rc_xfer_key(qp, &resp->xfer, NM_DMA_SCATTER, true, mkey, va, bytes + off, len);
 	}
 	op->moving = rc == -EINPROGRESS;
 	return rc;
@@ -138,7 +142,9 @@ static void push_recv(struct nm_qp *qp, const struct rc_op *op, uint8_t opcode, 
 				       .wqe_counter = resp->recv.wqe_idx,
 				       .byte_cnt = byte_cnt,
 				       .imm = op->imm,
-				       .src_qpn = qp->remote_qpn,
+				       .src_qpn = op->src_qpn,
+				       .src_flags = op->cqe_flags,
+				       .slid = op->slid,
 			       });
 	resp->recv.have = false;
 }
@@ -186,6 +192,17 @@ static int scatter_recv(struct nm_qp *qp, struct rc_op *op)
 	return 0;
 }
 
+/* From its receive WQE's first byte, also if a message that was lost has been there (UC). */
+static int begin_send(struct nm_qp *qp, const struct rc_op *op)
+{
+	struct rc_recv *recv = &qp->rc->resp.recv;
+
+	recv->got = 0;
+	recv->sge = 0;
+	recv->sge_off = 0;
+	return take_recv(qp, op);
+}
+
 static int exec_send(struct nm_qp *qp, struct rc_op *op)
 {
 	struct rc_recv *recv = &qp->rc->resp.recv;
@@ -195,7 +212,7 @@ static int exec_send(struct nm_qp *qp, struct rc_op *op)
 	int rc;
 
 	if (op->stage == STAGE_NEW) {
-		rc = op->info->flags & RF_FIRST ? take_recv(qp, op) : 0;
+		rc = op->info->flags & RF_FIRST ? begin_send(qp, op) : 0;
 		if (rc)
 			return rc;
 		got = recv->got + op->len;

@@ -137,37 +137,44 @@ static bool state_receives(const struct nm_qp *qp, bool response)
 	}
 }
 
-static struct nm_qp *find_qp(struct nm_nic *nic, const struct nm_packet *pkt,
-			     const struct roce_bth *bth)
+/* May the QP take the packet? Says why not. */
+static bool acceptable(struct nm_qp *qp, const struct nm_packet *pkt, const struct roce_bth *bth)
 {
 	const struct roce_op *info = &roce_ops[bth->opcode];
-	struct nm_qp *qp = (struct nm_qp *)nm_obj_get(nic, NM_OBJ_QP, bth->dqpn);
+	struct nm_nic *nic = qp->obj.nic;
 
-	if (!qp) {
-		nm_diagnose(nic, bth->dqpn, "%s for QP 0x%06x, which does not exist: dropped",
-			    info->name, bth->dqpn);
-		return NULL;
-	}
 	if (info->st != qp->st || !state_receives(qp, (info->flags & RF_RESP) != 0)) {
-		nm_diagnose(nic, bth->dqpn,
+		nm_diagnose(nic, qp->obj.number,
 			    "%s with PSN 0x%06x for a QP in state %u of service %s: dropped",
 			    info->name, bth->psn, qp->state, qp->service->name);
-		return NULL;
+		return false;
 	}
 	if ((bth->pkey & 0x7fff) != (ROCE_PKEY & 0x7fff)) {
-		nm_diagnose(nic, bth->dqpn,
+		nm_diagnose(nic, qp->obj.number,
 			    "%s with partition key 0x%04x, expected 0x%04x: dropped", info->name,
 			    bth->pkey, ROCE_PKEY);
-		return NULL;
+		return false;
 	}
 	if (qp->service->connected && !from_peer(qp, pkt)) {
 		nm_diagnose(
-			nic, bth->dqpn,
+			nic, qp->obj.number,
 			"%s with PSN 0x%06x comes from another address than the peer's: dropped",
 			info->name, bth->psn);
-		return NULL;
+		return false;
 	}
-	return qp;
+	return true;
+}
+
+/* A group that nobody here has joined is none of our business. */
+static void to_group(struct nm_nic *nic, struct nm_packet *pkt, const struct roce_bth *bth)
+{
+	struct nm_mcast *at = NULL;
+	struct nm_qp *qp;
+
+	while (nm_mcast_next(nic, pkt->route.dgid, &at, &qp)) {
+		if (acceptable(qp, pkt, bth))
+			qp->service->receive(qp, pkt, bth);
+	}
 }
 
 void rc_receive(struct nm_qp *qp, struct nm_packet *pkt, const struct roce_bth *bth)
@@ -184,7 +191,7 @@ static void receive_point(struct nm_nic *nic, struct nm_packet *pkt);
 static bool takes_whole(const struct nm_qp *qp, const struct nm_packet *pkt,
 			const struct roce_bth *bth)
 {
-	if (!qp->service->reliable || pkt->seg_len != qp->mtu)
+	if (!qp->service->connected || pkt->seg_len != qp->mtu)
 		return false;
 	return roce_ops[bth->opcode].flags & RF_RESP ? rc_ack_takes(qp, bth->psn, pkt->segs)
 						     : bth->psn == qp->rc->resp.epsn;
@@ -200,11 +207,34 @@ static void receive_cut(struct nm_nic *nic, const struct nm_packet *train)
 	}
 }
 
+static void count_received(struct nm_nic *nic, const struct nm_packet *pkt)
+{
+	nic->counters.rx_packets += pkt->segs > 1 ? pkt->segs : 1;
+	nic->counters.rx_bytes += nm_roce_bytes(pkt);
+}
+
+static void to_one(struct nm_nic *nic, struct nm_packet *pkt, const struct roce_bth *bth)
+{
+	struct nm_qp *qp = (struct nm_qp *)nm_obj_get(nic, NM_OBJ_QP, bth->dqpn);
+
+	if (!qp)
+		nm_diagnose(nic, bth->dqpn, "%s for QP 0x%06x, which does not exist: dropped",
+			    roce_ops[bth->opcode].name, bth->dqpn);
+	else if (!acceptable(qp, pkt, bth))
+		qp = NULL;
+	if (qp && pkt->segs > 1 && !takes_whole(qp, pkt, bth)) {
+		receive_cut(nic, pkt);
+		return;
+	}
+	count_received(nic, pkt);
+	if (qp)
+		qp->service->receive(qp, pkt, bth);
+}
+
 static void receive_once(struct nm_nic *nic, struct nm_packet *pkt)
 {
 	const char *wrong = malformed(pkt);
 	struct roce_bth bth;
-	struct nm_qp *qp;
 
 	if (wrong) {
 		nic->counters.rx_packets++;
@@ -213,15 +243,12 @@ static void receive_once(struct nm_nic *nic, struct nm_packet *pkt)
 		return;
 	}
 	roce_bth_get(pkt->hdr, &bth);
-	qp = find_qp(nic, pkt, &bth);
-	if (qp && pkt->segs > 1 && !takes_whole(qp, pkt, &bth)) {
-		receive_cut(nic, pkt);
-		return;
+	if (bth.dqpn == ROCE_QPN_MULTICAST && pkt->segs < 2) {
+		count_received(nic, pkt);
+		to_group(nic, pkt, &bth);
+	} else {
+		to_one(nic, pkt, &bth);
 	}
-	nic->counters.rx_packets += pkt->segs > 1 ? pkt->segs : 1;
-	nic->counters.rx_bytes += nm_roce_bytes(pkt);
-	if (qp)
-		qp->service->receive(qp, pkt, &bth);
 }
 
 static void receive_point(struct nm_nic *nic, struct nm_packet *pkt)

@@ -177,8 +177,7 @@ static int send_aeth(struct nm_qp *qp, uint8_t syndrome, uint32_t psn)
 	return rc_send(qp);
 }
 
-/* The error is told to this side's program too: by the receive WQE it hit, or else by an event. */
-static void report_fatal(struct nm_qp *qp)
+void rc_report_fatal(struct nm_qp *qp)
 {
 	struct rc_resp *resp = &qp->rc->resp;
 
@@ -209,7 +208,7 @@ static int send_nak(struct nm_qp *qp)
 	resp->ack_due = false;
 	qp->rc->moved = true;
 	if (nak_is_fatal(syndrome))
-		report_fatal(qp);
+		rc_report_fatal(qp);
 	return 0;
 }
 

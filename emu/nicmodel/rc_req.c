@@ -207,9 +207,10 @@ int rc_send_data(struct nm_qp *qp, struct rc_swqe *w, uint64_t off)
 	imm = last && req->wr.imm_valid;
 	opcode = (is_write ? write_opcodes : send_opcodes)[first * 2 + last];
 	ext = rc_packet(qp, (uint8_t)(opcode + imm), last && w->se && (imm || !is_write), n,
-			ask_for_ack(qp, req->snd_psn, n, last), req->snd_psn);
+			qp->service->reliable && ask_for_ack(qp, req->snd_psn, n, last),
+			req->snd_psn);
 	rc_train(qp);
-	qp->rc->tx.stable = !req->through_bounce;
+	qp->rc->tx.stable = qp->service->reliable && !req->through_bounce;
 	if (is_write && first) {
 		roce_reth_put(ext, req->wr.raddr, req->wr.rkey, (uint32_t)w->len);
 		ext += ROCE_RETH_LEN;
@@ -338,7 +339,7 @@ static int send_packet(struct nm_qp *qp, struct rc_swqe *w)
 }
 
 /* One packet or train, or one silent WQE. 0: go on; else stop for now. */
-static int step(struct nm_qp *qp)
+int rc_req_step(struct nm_qp *qp)
 {
 	struct rc_req *req = &qp->rc->req;
 	struct rc_swqe *w;
@@ -366,7 +367,7 @@ static int step(struct nm_qp *qp)
 	return 0;
 }
 
-void rc_req_run(struct nm_qp *qp)
+void rc_req_turn(struct nm_qp *qp, int (*step)(struct nm_qp *qp))
 {
 	int rc = rc_req_dbr(qp);
 
@@ -387,4 +388,9 @@ void rc_req_run(struct nm_qp *qp)
 			qp->rc->polling = true;
 	}
 	rc_complete(qp);
+}
+
+void rc_req_run(struct nm_qp *qp)
+{
+	rc_req_turn(qp, rc_req_step);
 }

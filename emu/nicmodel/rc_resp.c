@@ -79,10 +79,11 @@ static uint32_t queue_cost(const struct nm_qp *qp, const struct rc_op *op)
 	return op->len > qp->mtu ? op->len / qp->mtu : 1;
 }
 
-static bool enqueue(struct nm_qp *qp, const struct rc_op *op)
+bool rc_enqueue(struct nm_qp *qp, const struct rc_op *op)
 {
 	struct rc_resp *resp = &qp->rc->resp;
-	uint32_t room = op->len > NM_MTU_MAX ? op->len : NM_MTU_MAX;
+	uint32_t len = op->len - op->pre_len;
+	uint32_t room = len > NM_MTU_MAX ? len : NM_MTU_MAX;
 	struct rc_op *copy = room > NM_MTU_MAX ? NULL : resp->queue_free;
 
 	if (resp->nqueue + queue_cost(qp, op) > RC_QUEUE_MAX)
@@ -106,6 +107,18 @@ static bool enqueue(struct nm_qp *qp, const struct rc_op *op)
 	resp->queue_tail = &copy->next;
 	resp->nqueue += queue_cost(qp, op);
 	return true;
+}
+
+void rc_dequeue(struct nm_qp *qp)
+{
+	struct rc_resp *resp = &qp->rc->resp;
+	struct rc_op *op = resp->queue;
+
+	resp->queue = op->next;
+	if (!resp->queue)
+		resp->queue_tail = &resp->queue;
+	resp->nqueue -= queue_cost(qp, op);
+	release(resp, op);
 }
 
 static void executed(struct nm_qp *qp, const struct rc_op *op)
@@ -138,11 +151,7 @@ static void run_queue(struct nm_qp *qp)
 			return;
 		}
 		executed(qp, op);
-		resp->queue = op->next;
-		if (!resp->queue)
-			resp->queue_tail = &resp->queue;
-		resp->nqueue -= queue_cost(qp, op);
-		release(resp, op);
+		rc_dequeue(qp);
 	}
 	if (resp->queue) {
 		nm_qp_schedule(qp);
@@ -244,8 +253,8 @@ static const char *malformed(const struct nm_qp *qp, const struct rc_op *op)
 	return NULL;
 }
 
-static void parse(const struct nm_qp *qp, const struct nm_packet *pkt, const struct roce_bth *bth,
-		  struct rc_op *op)
+void rc_op_parse(const struct nm_qp *qp, const struct nm_packet *pkt, const struct roce_bth *bth,
+		 struct rc_op *op)
 {
 	const uint8_t *ext = pkt->hdr + ROCE_BTH_LEN;
 
@@ -256,6 +265,7 @@ static void parse(const struct nm_qp *qp, const struct nm_packet *pkt, const str
 		.ackreq = bth->ackreq,
 		.psn = bth->psn,
 		.npsn = pkt->segs ? pkt->segs : 1,
+		.src_qpn = qp->remote_qpn,
 		.len = pkt->payload_len,
 		.pkt = pkt,
 	};
@@ -308,11 +318,22 @@ static void accept(struct nm_qp *qp, struct rc_op *op)
 		executed(qp, op);
 	} else if (rc == -ENODATA) {
 		lost(qp, op);
-	} else if (rc == -EINPROGRESS && !enqueue(qp, op)) {
+	} else if (rc == -EINPROGRESS && !rc_enqueue(qp, op)) {
 		resp->epsn = op->psn;
 		resp->open = op->prev_open;
 		resp->overflow = true;
 	}
+}
+
+void rc_established(struct nm_qp *qp)
+{
+	struct rc_resp *resp = &qp->rc->resp;
+
+	if (resp->established)
+		return;
+	resp->established = true;
+	if (qp->state == PRM_QP_RTR)
+		nm_eq_qp_event(qp->obj.nic, PRM_EVENT_COMM_EST, qp->obj.number);
 }
 
 void rc_resp_receive(struct nm_qp *qp, struct nm_packet *pkt, const struct roce_bth *bth)
@@ -323,12 +344,8 @@ void rc_resp_receive(struct nm_qp *qp, struct nm_packet *pkt, const struct roce_
 
 	if (resp->dead)
 		return;
-	if (!resp->established) {
-		resp->established = true;
-		if (qp->state == PRM_QP_RTR)
-			nm_eq_qp_event(qp->obj.nic, PRM_EVENT_COMM_EST, qp->obj.number);
-	}
-	parse(qp, pkt, bth, &op);
+	rc_established(qp);
+	rc_op_parse(qp, pkt, bth, &op);
 	ahead = psn_diff(op.psn, resp->epsn);
 	if (ahead < 0)
 		duplicate(qp, &op);

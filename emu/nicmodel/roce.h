@@ -12,7 +12,7 @@
 
 #include "prm/prm.h"
 
-/* BTH opcodes of the reliable connection, IBTA table 38. */
+/* BTH opcodes of the reliable connection, IBTA table 38; the other services add a base. */
 enum roce_opcode {
 	ROCE_SEND_FIRST = 0x00,
 	ROCE_SEND_MIDDLE = 0x01,
@@ -54,7 +54,11 @@ enum {
 	ROCE_MASKED_ATOMIC_LEN =
 		48, /* va 8, rkey 4, bytes 4, swap or add, compare, swap mask, compare mask */
 	ROCE_IMM_LEN = 4,
+	ROCE_DETH_LEN = 8,
 };
+
+/* What the opcodes of another service have on top. */
+enum { ROCE_BASE_RC = 0x00, ROCE_BASE_UC = 0x20, ROCE_BASE_UD = 0x60 };
 
 /* AETH syndrome: bits 6:5 say what it is, bits 4:0 credits, RNR timer or NAK code (IBTA 9.7.5.2.1).
  */
@@ -69,7 +73,7 @@ enum {
 	ROCE_AETH_KIND = 0x60,
 };
 
-enum { ROCE_PKEY = 0xffff, ROCE_PSN_MASK = 0xffffff };
+enum { ROCE_PKEY = 0xffff, ROCE_PSN_MASK = 0xffffff, ROCE_QPN_MULTICAST = 0xffffff };
 
 /* What a received opcode is. */
 enum roce_flags {
@@ -113,6 +117,11 @@ static inline void roce_bth_put(uint8_t *h, uint8_t opcode, bool se, uint32_t pa
 	h[3] = ROCE_PKEY & 0xff;
 	prm_store32(h + 4, dqpn & 0xffffff);
 	prm_store32(h + 8, (ackreq ? 0x80000000u : 0u) | (psn & ROCE_PSN_MASK));
+}
+
+static inline void roce_bth_set_dqpn(uint8_t *h, uint32_t dqpn)
+{
+	prm_store32(h + 4, dqpn & 0xffffff);
 }
 
 static inline void roce_bth_get(const uint8_t *h, struct roce_bth *bth)

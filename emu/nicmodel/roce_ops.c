@@ -6,6 +6,12 @@
 	{                                                                                          \
 		.flags = (flags_), .hdr_len = ROCE_BTH_LEN + (ext_), .name = name_                 \
 	}
+#define WIRE_OF(st_, name_, flags_, ext_)                                                          \
+	{                                                                                          \
+		.flags = (flags_), .hdr_len = ROCE_BTH_LEN + (ext_), .name = name_, .st = (st_)    \
+	}
+#define UC_(name_, flags_, ext_) WIRE_OF(PRM_QP_ST_UC, "UC " name_, flags_, ext_)
+#define UD_(name_, flags_, ext_) WIRE_OF(PRM_QP_ST_UD, "UD " name_, flags_, ext_)
 
 const struct roce_op roce_ops[ROCE_OPCODES] = {
 	[ROCE_SEND_FIRST] = WIRE("SEND first", RF_SEND | RF_FIRST | RF_PAYLOAD, 0),
@@ -53,4 +59,31 @@ const struct roce_op roce_ops[ROCE_OPCODES] = {
 	[ROCE_SEND_ONLY_INV] =
 		WIRE("SEND only with invalidate",
 		     RF_SEND | RF_FIRST | RF_LAST | RF_INV | RF_PAYLOAD, ROCE_IMM_LEN),
+	[ROCE_BASE_UC + ROCE_SEND_FIRST] = UC_("SEND first", RF_SEND | RF_FIRST | RF_PAYLOAD, 0),
+	[ROCE_BASE_UC + ROCE_SEND_MIDDLE] = UC_("SEND middle", RF_SEND | RF_PAYLOAD, 0),
+	[ROCE_BASE_UC + ROCE_SEND_LAST] = UC_("SEND last", RF_SEND | RF_LAST | RF_PAYLOAD, 0),
+	[ROCE_BASE_UC + ROCE_SEND_LAST_IMM] = UC_(
+		"SEND last with immediate", RF_SEND | RF_LAST | RF_IMM | RF_PAYLOAD, ROCE_IMM_LEN),
+	[ROCE_BASE_UC + ROCE_SEND_ONLY] =
+		UC_("SEND only", RF_SEND | RF_FIRST | RF_LAST | RF_PAYLOAD, 0),
+	[ROCE_BASE_UC + ROCE_SEND_ONLY_IMM] =
+		UC_("SEND only with immediate", RF_SEND | RF_FIRST | RF_LAST | RF_IMM | RF_PAYLOAD,
+		    ROCE_IMM_LEN),
+	[ROCE_BASE_UC + ROCE_WRITE_FIRST] =
+		UC_("WRITE first", RF_WRITE | RF_FIRST | RF_PAYLOAD, ROCE_RETH_LEN),
+	[ROCE_BASE_UC + ROCE_WRITE_MIDDLE] = UC_("WRITE middle", RF_WRITE | RF_PAYLOAD, 0),
+	[ROCE_BASE_UC + ROCE_WRITE_LAST] = UC_("WRITE last", RF_WRITE | RF_LAST | RF_PAYLOAD, 0),
+	[ROCE_BASE_UC + ROCE_WRITE_LAST_IMM] =
+		UC_("WRITE last with immediate", RF_WRITE | RF_LAST | RF_IMM | RF_PAYLOAD,
+		    ROCE_IMM_LEN),
+	[ROCE_BASE_UC + ROCE_WRITE_ONLY] =
+		UC_("WRITE only", RF_WRITE | RF_FIRST | RF_LAST | RF_PAYLOAD, ROCE_RETH_LEN),
+	[ROCE_BASE_UC + ROCE_WRITE_ONLY_IMM] = UC_(
+		"WRITE only with immediate", RF_WRITE | RF_FIRST | RF_LAST | RF_IMM | RF_PAYLOAD,
+		ROCE_RETH_LEN + ROCE_IMM_LEN),
+	[ROCE_BASE_UD + ROCE_SEND_ONLY] =
+		UD_("SEND only", RF_SEND | RF_FIRST | RF_LAST | RF_PAYLOAD, ROCE_DETH_LEN),
+	[ROCE_BASE_UD + ROCE_SEND_ONLY_IMM] =
+		UD_("SEND only with immediate", RF_SEND | RF_FIRST | RF_LAST | RF_IMM | RF_PAYLOAD,
+		    ROCE_DETH_LEN + ROCE_IMM_LEN),
 };

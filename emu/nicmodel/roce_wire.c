@@ -28,6 +28,16 @@ enum {
 	BTH_CNP = 0x81,
 };
 
+enum {
+	GRH_NEXT_BTH = 0x1b, /* IBTA 8.3.4 */
+	/*
+	 * InfiniBand in RoCEv2: what the headers that are not there would say lies in the reserved
+	 * bits of the BTH's byte 4, which the ICRC does not cover (docs/wire.md).
+	 */
+	BTH4_SL = 0x0f,
+	BTH4_NO_GRH = 0x10,
+};
+
 /* Bytes behind the BTH, plus 1, so that a row left out (0) is an unknown opcode. IBTA vol. 1,
  * table 38. */
 static const uint8_t ext_len_plus1[256] = {
@@ -237,14 +247,30 @@ static void set_mapped4(uint8_t gid[16], const uint8_t addr[4])
 	memcpy(gid + 12, addr, 4);
 }
 
+bool nm_roce_is_ipv4(const struct nm_route *route)
+{
+	return is_mapped4(route->sgid) && is_mapped4(route->dgid);
+}
+
+bool nm_roce_for_group(const uint8_t *hdr)
+{
+	return (hdr[0] == BTH_UD + 0x04 || hdr[0] == BTH_UD + 0x05) &&
+	       (hdr[5] & hdr[6] & hdr[7]) == 0xff;
+}
+
+bool nm_roce_is_multicast(const uint8_t gid[16])
+{
+	return gid[0] == 0xff || (is_mapped4(gid) && (gid[12] & 0xf0) == 0xe0);
+}
+
 int nm_roce_ip_from_route(const struct nm_route *route, struct nm_roce_ip *ip)
 {
 	bool src4 = is_mapped4(route->sgid), dst4 = is_mapped4(route->dgid);
 
-	if (src4 != dst4)
+	if (src4 != dst4 && !(src4 && nm_roce_is_multicast(route->dgid)))
 		return -EINVAL;
 	*ip = (struct nm_roce_ip){
-		.v6 = !dst4,
+		.v6 = !(src4 && dst4),
 		.tos = route->tclass,
 		.ttl = route->hop_limit,
 		.flow_label = route->flow_label & 0xfffff,
@@ -381,6 +407,7 @@ int nm_roce_encode_udp(const struct nm_packet *pkt, const struct nm_roce_ip *ip,
 		return -ENOSPC;
 	memcpy(p, pkt->hdr, pkt->hdr_len);
 	p[1] = (uint8_t)((p[1] & ~0x30u) | pad << 4);
+	p[4] |= (uint8_t)((pkt->route.sl & BTH4_SL) | (pkt->route.no_grh ? BTH4_NO_GRH : 0));
 	p += pkt->hdr_len;
 	for (unsigned int i = 0; i < pkt->niov; i++) {
 		memcpy(p, pkt->payload[i].iov_base, pkt->payload[i].iov_len);
@@ -394,6 +421,30 @@ int nm_roce_encode_udp(const struct nm_packet *pkt, const struct nm_roce_ip *ip,
 	p[2] = (uint8_t)(icrc >> 16);
 	p[3] = (uint8_t)(icrc >> 24);
 	return (int)len;
+}
+
+void nm_roce_grh(const struct nm_packet *pkt, bool ethernet, uint8_t grh[NM_ROCE_GRH_LEN])
+{
+	uint8_t hdr[NM_ROCE_IP6_LEN + NM_ROCE_UDP_LEN];
+	size_t len = nm_roce_udp_payload_len(pkt);
+	const struct nm_route *route = &pkt->route;
+	struct nm_roce_ip ip;
+
+	memset(grh, 0, NM_ROCE_GRH_LEN);
+	if (route->no_grh || nm_roce_ip_from_route(route, &ip))
+		return;
+	ip.v6 |= !ethernet;
+	write_ip_udp(&ip, len, hdr);
+	if (!ip.v6) {
+		put16(hdr + 10, ip4_checksum(hdr));
+		memcpy(grh + NM_ROCE_GRH_LEN - NM_ROCE_IP4_LEN, hdr, NM_ROCE_IP4_LEN);
+		return;
+	}
+	memcpy(grh, hdr, NM_ROCE_IP6_LEN);
+	if (!ethernet) { /* BTH to ICRC follow at once */
+		put16(grh + 4, (unsigned int)len);
+		grh[6] = GRH_NEXT_BTH;
+	}
 }
 
 int nm_roce_encode(const struct nm_packet *pkt, uint8_t *buf, size_t cap)
@@ -464,6 +515,8 @@ int nm_roce_decode_udp(const struct nm_roce_ip *ip, const uint8_t *buf, size_t l
 	if (ext < 0)
 		return reject(why, "BTH opcode 0x%02x is none that this NIC knows", buf[0]);
 	hdr_len = NM_ROCE_BTH_LEN + (size_t)ext;
+	if (ip->mgid_in_header && nm_roce_for_group(buf))
+		hdr_len += NM_ROCE_GID_LEN;
 	if (len < hdr_len + NM_ROCE_ICRC_LEN)
 		return reject(
 			why, "BTH opcode 0x%02x has %zu bytes of headers; the packet has %zu bytes",
@@ -483,7 +536,10 @@ int nm_roce_decode_udp(const struct nm_roce_ip *ip, const uint8_t *buf, size_t l
 	pkt->route.hop_limit = ip->ttl;
 	pkt->route.flow_label = ip->flow_label;
 	pkt->route.udp_sport = ip->sport;
+	pkt->route.sl = buf[4] & BTH4_SL;
+	pkt->route.no_grh = (buf[4] & BTH4_NO_GRH) != 0;
 	memcpy(pkt->hdr, buf, hdr_len);
+	pkt->hdr[4] &= (uint8_t) ~(BTH4_SL | BTH4_NO_GRH);
 	pkt->hdr_len = (uint8_t)hdr_len;
 	pkt->payload_len = (uint32_t)(body - pad);
 	pkt->segs = 0;

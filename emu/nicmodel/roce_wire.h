@@ -27,6 +27,8 @@ enum {
 	NM_ROCE_UDP_LEN = 8,
 	NM_ROCE_BTH_LEN = 12,
 	NM_ROCE_ICRC_LEN = 4,
+	NM_ROCE_GRH_LEN = 40,
+	NM_ROCE_GID_LEN = 16,
 	/* BTH to ICRC. */
 	NM_ROCE_UDP_PAYLOAD_MAX = NM_PKT_HDR_MAX + NM_MTU_MAX + NM_ROCE_ICRC_LEN,
 	NM_ROCE_FRAME_MAX =
@@ -45,13 +47,30 @@ struct nm_roce_ip {
 	bool df;	     /* IPv4 don't fragment; covered */
 	uint16_t sport;	     /* covered */
 	uint16_t dport;	     /* covered */
+	/* Decoding: a multicast has 16 bytes more of headers, its GID. */
+	bool mgid_in_header;
 };
 
 /*
  * What a RoCEv2 NIC puts there: id 0, DF set, destination port 4791. IPv4 if both GIDs are
- * IPv4-mapped. -EINVAL if one is and the other is not.
+ * IPv4-mapped. -EINVAL if one is and the other is not, but for a multicast GID of IPv6: that goes
+ * as IPv6, the source as the IPv4-mapped address that it is.
  */
 int nm_roce_ip_from_route(const struct nm_route *route, struct nm_roce_ip *ip);
+
+/* Would a packet of this route travel as IPv4? */
+bool nm_roce_is_ipv4(const struct nm_route *route);
+/* By its BTH, a multicast: a datagram for QP 0xffffff. `hdr` has at least a BTH. */
+bool nm_roce_for_group(const uint8_t *hdr);
+/* Multicast: ff00::/8, or the IPv4-mapped 224.0.0.0/4 that RoCEv2 over IPv4 uses. */
+bool nm_roce_is_multicast(const uint8_t gid[16]);
+
+/*
+ * What a datagram's receiver finds before the payload: the IPv6 header; the IPv4 header behind 20
+ * bytes of zero; InfiniBand: the GRH, or zeros if there was none (hardware leaves them as they
+ * are). Source: IBTA 8.3, Annex A17.4.5.
+ */
+void nm_roce_grh(const struct nm_packet *pkt, bool ethernet, uint8_t grh[NM_ROCE_GRH_LEN]);
 
 /* Bytes of the extension headers behind the BTH; -1: an opcode this NIC does not know. */
 int nm_roce_ext_len(uint8_t bth_opcode);

@@ -3,11 +3,13 @@
  * type anywhere else. */
 #include "emu/nicmodel/rc.h"
 
+#define RECV_WQE_FAULTS (1u << RC_CAUSE_RECV_LKEY | 1u << RC_CAUSE_RECV_WQE)
+
 static const struct nm_service services[] = {
 	[PRM_QP_ST_RC] =
 		{
 			.name = "RC",
-			.opcode_base = 0x00,
+			.opcode_base = ROCE_BASE_RC,
 			.reliable = true,
 			.connected = true,
 			.send = rc_send_data,
@@ -18,6 +20,32 @@ static const struct nm_service services[] = {
 			.receive = rc_receive,
 			.refused = rc_refused,
 			.not_ready = rc_not_ready,
+		},
+	[PRM_QP_ST_UC] =
+		{
+			.name = "UC",
+			.opcode_base = ROCE_BASE_UC,
+			.connected = true,
+			.fatal = RECV_WQE_FAULTS,
+			.send = rc_send_data,
+			.request = ur_request,
+			.respond = ur_respond,
+			.receive = uc_receive,
+			.refused = ur_refused,
+			.not_ready = ur_not_ready,
+		},
+	[PRM_QP_ST_UD] =
+		{
+			.name = "UD",
+			.opcode_base = ROCE_BASE_UD,
+			/* A buffer that is too small: seen of ConnectX; IBTA 9.8.3 would drop. */
+			.fatal = RECV_WQE_FAULTS | 1u << RC_CAUSE_RECV_LENGTH,
+			.send = ud_send,
+			.request = ur_request,
+			.respond = ur_respond,
+			.receive = ud_receive,
+			.refused = ur_refused,
+			.not_ready = ur_not_ready,
 		},
 };
 

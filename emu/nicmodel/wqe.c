@@ -218,6 +218,45 @@ static uint8_t decode_wait(const struct nm_sq_ring *ring, struct nm_wr *wr, char
 	return 0;
 }
 
+enum { AV_EXT = INT32_MIN, AV_GRH = 1 << 30 };
+
+/* Address vector behind the control segment (PRM, UD address vector): 16 bytes, or 48 if its bit
+ * says so. */
+static uint8_t decode_av(const struct nm_sq_ring *ring, struct nm_wr *wr, char *why)
+{
+	const uint8_t *seg = nm_wqe_octoword(ring, wr->wqe_idx, 1);
+	struct nm_av *av = &wr->av;
+	uint32_t ext_dqpn = wr->ds < 2 ? 0 : prm_load32(seg + 8);
+	uint32_t octowords = ext_dqpn & (uint32_t)AV_EXT ? 3 : 1;
+	uint32_t grh;
+
+	if (wr->ds < 1 + octowords) {
+		snprintf(why, NM_WHY_MAX,
+			 "WQE %u: ds is %u, a datagram with an address vector of %u bytes takes at "
+			 "least %u",
+			 wr->wqe_idx, wr->ds, octowords * NM_OCTOWORD, 1 + octowords);
+		return PRM_SYND_LOCAL_QP_OP;
+	}
+	av->qkey = prm_load32(seg);
+	av->dqpn = ext_dqpn & 0xffffff;
+	av->sl = seg[12] & 0xf;
+	av->rlid = (uint16_t)(seg[14] << 8 | seg[15]);
+	av->ext = octowords == 3;
+	wr->data_ow = (uint8_t)(wr->data_ow + octowords);
+	if (!av->ext)
+		return 0;
+	seg = nm_wqe_octoword(ring, wr->wqe_idx, 2);
+	memcpy(av->rmac, seg + 4, sizeof(av->rmac));
+	av->tclass = seg[10];
+	av->hop_limit = seg[11];
+	grh = prm_load32(seg + 12);
+	av->grh = (grh & AV_GRH) != 0;
+	av->sgid_index = (uint8_t)(grh >> 20);
+	av->flow_label = grh & 0xfffff;
+	memcpy(av->rgid, nm_wqe_octoword(ring, wr->wqe_idx, 3), sizeof(av->rgid));
+	return 0;
+}
+
 uint8_t nm_wqe_decode(const struct nm_sq_ring *ring, uint16_t wqe_idx, struct nm_wr *wr, char *why)
 {
 	const struct wqe_format *format;
@@ -243,6 +282,8 @@ uint8_t nm_wqe_decode(const struct nm_sq_ring *ring, uint16_t wqe_idx, struct nm
 	}
 	if (wr->kind == NM_WR_WAIT)
 		return decode_wait(ring, wr, why);
+	if (wr->kind == NM_WR_SEND && ring->st == PRM_QP_ST_UD && decode_av(ring, wr, why))
+		return PRM_SYND_LOCAL_QP_OP;
 	if (format->fixed >= 2) {
 		seg = nm_wqe_octoword(ring, wqe_idx, 1);
 		wr->raddr = prm_load64(seg);

@@ -44,6 +44,18 @@ struct nm_sq_ring {
 	uint8_t st;   /* enum prm_qp_st: whose opcodes and segments */
 };
 
+/* Address vector of a datagram's WQE. Without `ext` only what stands before it is there. */
+struct nm_av {
+	uint32_t qkey, dqpn;
+	uint16_t rlid; /* Ethernet: the UDP source port */
+	uint8_t sl;    /* InfiniBand */
+	bool ext;
+	bool grh;
+	uint8_t tclass, hop_limit, sgid_index;
+	uint32_t flow_label; /* 20 bits */
+	uint8_t rmac[6], rgid[16];
+};
+
 struct nm_wr {
 	uint8_t opcode, opmod; /* as in the control segment */
 	uint8_t kind;	       /* enum nm_wr_kind */
@@ -65,6 +77,7 @@ struct nm_wr {
 	uint64_t swap_mask, compare_mask; /* masked; fetch and add: where a carry stops */
 	uint8_t atomic_bytes;		  /* 4 or 8 */
 	uint32_t wait_index, wait_cqn;	  /* WAIT: for the CQE of this producer index */
+	struct nm_av av;		  /* UD: SEND */
 	uint64_t len;			  /* bytes of payload */
 };
 

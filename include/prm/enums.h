@@ -56,6 +56,8 @@
 	X(ALLOC_UAR, 0x802)                                                                        \
 	X(DEALLOC_UAR, 0x803)                                                                      \
 	X(ACCESS_REG, 0x805)                                                                       \
+	X(ATTACH_TO_MCG, 0x806)                                                                    \
+	X(DETACH_FROM_MCG, 0x807)                                                                  \
 	X(ALLOC_TRANSPORT_DOMAIN, 0x816)                                                           \
 	X(DEALLOC_TRANSPORT_DOMAIN, 0x817)                                                         \
 	X(CREATE_RMP, 0x90c)                                                                       \

@@ -299,6 +299,9 @@
 	F(roce_addr, source_mac_31_0, 0x14, 31, 0)                                                 \
 	F(roce_addr, roce_l3_type, 0x18, 11, 8)                                                    \
 	F(roce_addr, roce_version, 0x18, 7, 0)
+#define PRM_FIELDS_mcg_in(F, Q, B)                                                                 \
+	F(mcg_in, qpn, 0x08, 23, 0)                                                                \
+	B(mcg_in, multicast_gid, 0x10, 0x10)
 #define PRM_FIELDS_roce_address_in(F, Q, B)                                                        \
 	F(roce_address_in, roce_address_index, 0x08, 31, 16)                                       \
 	F(roce_address_in, vhca_port_num, 0x08, 3, 0)                                              \
@@ -696,6 +699,7 @@
 	S(create_uctx_in, 0x40)                                                                    \
 	S(query_special_contexts_out, 0x20)                                                        \
 	S(roce_addr, 0x20)                                                                         \
+	S(mcg_in, 0x20)                                                                            \
 	S(roce_address_in, 0x30)                                                                   \
 	S(roce_address_out, 0x30)                                                                  \
 	S(query_adapter_out, 0x110)                                                                \
