@@ -204,8 +204,12 @@ static int write_port(const char *root, const struct device *d)
 	ret |= write_file(root, d, DIR_PORT, "gids/0", "%s\n", gid);
 	ret |= write_file(root, d, DIR_PORT, "gid_attrs/types/0", "%s\n",
 			  d->ethernet ? "RoCE v2" : "IB/RoCE v1");
-	if (d->ethernet)
+	if (d->ethernet) {
 		ret |= write_file(root, d, DIR_PORT, "gid_attrs/ndevs/0", "lo\n");
+		/* The interface that has the port's addresses, as its parent names it. */
+		ret |= write_file(root, d, DIR_PCI, "net/lo/ifindex", "1\n");
+		ret |= write_file(root, d, DIR_PCI, "net/lo/dev_port", "0\n");
+	}
 	ret |= write_file(root, d, DIR_PORT, "link_layer", "%s\n",
 			  d->ethernet ? "Ethernet" : "InfiniBand");
 	ret |= write_file(root, d, DIR_PORT, "lid", "0x%x\n", d->ethernet ? 0 : d->id.lid);

@@ -188,6 +188,7 @@ struct cm_id {
 	uint32_t events_reported;
 	uint32_t psn, qpn, qkey;
 	uint8_t responder_resources, initiator_depth, retry_count, rnr_retry_count, tos;
+	uint8_t ack_timeout;   /* as the QP's timeout; 0: not set, the manager's own */
 	struct cm_msg request; /* active: what is sent */
 	struct cm_msg remote;  /* REQ or REP of the other end */
 	bool have_remote;

@@ -620,6 +620,8 @@ CM_HANDLER(cm_set_option)
 		err = uv_copy_in(value, c->optval, c->optlen);
 		if (!err && c->optname == RDMA_OPTION_ID_TOS)
 			id->tos = value[0];
+		if (!err && c->optname == RDMA_OPTION_ID_ACK_TIMEOUT)
+			id->ack_timeout = value[0] & 31; /* a field of 5 bits */
 		return err;
 	}
 	return uv_refuse(ENOSYS, "rdma_cm SET_OPTION: level %u, option %u is not emulated",

@@ -275,7 +275,7 @@ static int attr_rts(const struct cm_id *id, struct ib_uverbs_qp_attr *a)
 	if (is_rc(id) && !cm_is_ud(id)) {
 		a->qp_attr_mask |=
 			UV_QP_TIMEOUT | UV_QP_RETRY_CNT | UV_QP_RNR_RETRY | UV_QP_MAX_RD_ATOMIC;
-		a->timeout = ACK_TIMEOUT;
+		a->timeout = id->ack_timeout ? id->ack_timeout : ACK_TIMEOUT;
 		a->retry_cnt = id->retry_count;
 		a->rnr_retry =
 			id->have_remote ? id->remote.rnr_retry_count & 7 : id->rnr_retry_count;
