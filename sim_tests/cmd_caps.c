@@ -47,16 +47,28 @@ RIG_TEST(cmd_caps, what_is_not_modelled_is_not_advertised)
 	cr_expect_eq(PRM_GET(cmd_hca_cap, cap, dct), 0);
 	cr_expect_eq(PRM_GET(cmd_hca_cap, cap, pg), 0);
 	cr_expect_eq(PRM_GET(cmd_hca_cap, cap, eth_net_offloads), 0);
-	cr_expect_eq(PRM_GET(cmd_hca_cap, cap, log_max_klm_list_size), 0);
 	cr_expect_eq(PRM_GET(cmd_hca_cap, cap, device_memory), 0);
 }
 
-RIG_TEST(cmd_caps, atomics_are_of_8_bytes_in_host_order)
+RIG_TEST(cmd_caps, keys_over_keys_and_windows_are_advertised)
+{
+	const uint8_t *cap = query_cap(rig, 0x01);
+
+	cr_expect_eq(PRM_GET(cmd_hca_cap, cap, imaicl), 1);
+	cr_expect_eq(PRM_GET(cmd_hca_cap, cap, log_max_klm_list_size), 16);
+	cr_expect_eq(PRM_GET(cmd_hca_cap, cap, max_indirection), NM_KLM_DEPTH);
+	cr_expect_eq(PRM_GET(cmd_hca_cap, cap, dump_fill_mkey), 1);
+	rig_begin(rig, PRM_CMD_QUERY_SPECIAL_CONTEXTS, 0);
+	cr_assert_eq(rig_command(rig, 0x10, 0x20), PRM_STATUS_OK);
+	cr_expect_eq(PRM_GET(query_special_contexts_out, rig->out, dump_fill_mkey), NM_NULL_MKEY);
+}
+
+RIG_TEST(cmd_caps, atomics_are_of_4_and_8_bytes_in_host_order)
 {
 	const uint8_t *cap = query_cap(rig, PRM_CAP_ATOMIC << 1 | 1);
 
-	cr_expect_eq(PRM_GET(atomic_caps, cap, atomic_operations), 3);
-	cr_expect_eq(PRM_GET(atomic_caps, cap, atomic_size_qp), 8);
+	cr_expect_eq(PRM_GET(atomic_caps, cap, atomic_operations), 0xf);
+	cr_expect_eq(PRM_GET(atomic_caps, cap, atomic_size_qp), 0xc);
 	cr_expect_eq(PRM_GET(atomic_caps, cap, atomic_req_8B_endianness_mode), 1);
 }
 

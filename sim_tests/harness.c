@@ -627,6 +627,8 @@ uint16_t hx_post(struct hx_qp *qp, const struct hx_wr *wr)
 	uint16_t idx = qp->sq_pi;
 	uint32_t ow = 1;
 
+	for (uint32_t i = 0; i < wr->raw_ow; i++)
+		memcpy(octoword(qp, ow++), (const uint8_t *)wr->raw + 16 * (size_t)i, 16);
 	if (wr->av)
 		ow = put_av(qp, ow, wr->av);
 	if (rdma) {

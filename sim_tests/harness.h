@@ -193,7 +193,9 @@ struct hx_wr {
 	struct hx_sge sge[60];
 	const void *inline_data; /* an inline segment instead of SGEs */
 	uint32_t inline_len;
-	uint8_t ds; /* 0: as it is */
+	uint8_t ds;	 /* 0: as it is */
+	const void *raw; /* these octowords behind the control segment, before all else */
+	uint8_t raw_ow;
 };
 /* Writes the WQE at sq_pi, wrapping as libmlx5 does; returns its index. */
 uint16_t hx_post(struct hx_qp *qp, const struct hx_wr *wr);

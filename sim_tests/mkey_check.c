@@ -168,7 +168,7 @@ RIG_TEST(mkey_check, the_low_bits_of_the_start_are_the_offset_in_the_first_page)
 	cr_expect_eq(seg.addr, (uintptr_t)rig_page(rig, 8) + 0x40);
 	p = nm_mkey_ptr(m, 0x11000, 64);
 	cr_expect_eq(p, rig->copied ? NULL : (void *)rig_page(rig, 9));
-	cr_expect_eq(nm_mkey_space(m), rig->space);
+	cr_expect_eq(nm_mkey_space(m, 0x10040), rig->space);
 }
 
 RIG_TEST(mkey_check, a_key_may_reach_the_end_of_the_address_space)
@@ -281,9 +281,14 @@ RIG_TEST(mkey_check, what_is_not_modelled_or_senseless_is_refused)
 	struct key_spec k = typical;
 
 	k.pd = rig_alloc(rig, PRM_CMD_ALLOC_PD);
-	k.mode = PRM_MKC_MODE_KLM;
-	cr_expect_eq(key_create(rig, &k), PRM_STATUS_BAD_PARAM);
 	k.mode = PRM_MKC_MODE_MTT;
+	key_mailbox(rig, &k);
+	PRM_SET(mkc, PRM_PTR(create_mkey_in, rig->in, mkc), access_mode_4_2, 1); /* SW_ICM */
+	PRM_SET(mkc, PRM_PTR(create_mkey_in, rig->in, mkc), access_mode_1_0, 0);
+	cr_expect_eq(rig_command(rig, 0x110 + 24, 0x10), PRM_STATUS_BAD_PARAM, "no such mode");
+	key_mailbox(rig, &k);
+	PRM_SET(mkc, PRM_PTR(create_mkey_in, rig->in, mkc), bsf_en, 1);
+	cr_expect_eq(rig_command(rig, 0x110 + 24, 0x10), PRM_STATUS_BAD_PARAM);
 	key_mailbox(rig, &k);
 	PRM_SET(mkc, PRM_PTR(create_mkey_in, rig->in, mkc), length64, 1);
 	cr_expect_eq(rig_command(rig, 0x110 + 24, 0x10), PRM_STATUS_BAD_PARAM);

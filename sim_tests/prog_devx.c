@@ -98,10 +98,8 @@ static void null_mr(struct rig *r)
 {
 	struct ibv_mr *mr = ibv_alloc_null_mr(r->pd);
 
-	if (!mr) {
-		expect(errno == EOPNOTSUPP, "a null MR that is not there is EOPNOTSUPP");
+	if (!expect(mr != NULL, "a null MR"))
 		return;
-	}
 	expect(mr->lkey != 0, "a null MR has a key");
 	expect(!ibv_dereg_mr(mr), "and is deregistered");
 }

@@ -199,9 +199,9 @@ HX_TEST(rc_error, a_wqe_that_is_none_is_a_qp_operation_error)
 		uint8_t opcode, ds;
 		const char *why;
 	} bad[] = {
-		{0x3f, 0, "opcode 0x3f"},	    {PRM_WQE_SEND_INVAL, 0, "opcode 0x01"},
+		{0x3f, 0, "opcode 0x3f"},	    {PRM_WQE_LOCAL_INVAL, 0, "opcode 0x1b"},
 		{PRM_WQE_RDMA_WRITE, 1, "ds is 1"}, {PRM_WQE_ATOMIC_FA, 2, "ds is 2"},
-		{PRM_WQE_UMR, 0, "opcode 0x25"},
+		{PRM_WQE_UMR, 7, "ds is 7"},
 	};
 
 	for (uint32_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {

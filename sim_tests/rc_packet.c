@@ -88,7 +88,7 @@ HX_TEST(rc_packet, requests_out_of_their_sequence_are_invalid)
 		{ROCE_WRITE_FIRST, ROCE_WRITE_ONLY},
 		{ROCE_WRITE_FIRST, ROCE_SEND_MIDDLE},
 		{ROCE_WRITE_FIRST, ROCE_READ_REQUEST},
-		{ROCE_SEND_ONLY_INV, 0xff},
+		{ROCE_SEND_LAST_INV, 0xff},
 	};
 
 	for (uint32_t i = 0; i < sizeof(sequences) / sizeof(sequences[0]); i++) {

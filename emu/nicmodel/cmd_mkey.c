@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* CREATE_MKEY, QUERY_MKEY, DESTROY_MKEY: physical and page-list keys. */
+/* CREATE_MKEY, QUERY_MKEY, DESTROY_MKEY; keys of every access mode. */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "emu/nicmodel/cmd.h"
 
-enum { NM_MKEY_LOG_PAGE_MAX = 31 }; /* 5 bits of log_page_size, as the driver uses them */
+enum {
+	NM_MKEY_LOG_PAGE_MAX = 31,     /* 5 bits of log_page_size, as the driver uses them */
+	NM_KLM_OCTWORDS_MAX = 1 << 16, /* log_max_klm_list_size */
+	NM_MTT_OCTWORDS_MAX = 1 << 20, /* of a page list that WQEs change */
+	NM_OCTWORD = 16,
+};
 
 static const struct {
 	uint8_t right;
@@ -14,11 +20,12 @@ static const struct {
 	{NM_ACC_LW, PRM_mkc_lw_LO}, {NM_ACC_LR, PRM_mkc_lr_LO},
 };
 
-static void mkey_decode(struct nm_mkey *m, const uint8_t *mkc)
+void nm_mkey_decode(struct nm_mkey *m)
 {
+	const uint8_t *mkc = m->mkc;
 	uint32_t word = prm_load32(mkc);
 
-	memcpy(m->mkc, mkc, sizeof(m->mkc));
+	m->access = 0;
 	for (size_t n = 0; n < sizeof(mkc_rights) / sizeof(mkc_rights[0]); n++) {
 		if (word >> mkc_rights[n].lo & 1)
 			m->access |= mkc_rights[n].right;
@@ -27,6 +34,8 @@ static void mkey_decode(struct nm_mkey *m, const uint8_t *mkc)
 			    PRM_GET(mkc, mkc, access_mode_1_0));
 	m->tag = (uint8_t)PRM_GET(mkc, mkc, mkey_7_0);
 	m->free = PRM_GET(mkc, mkc, free);
+	m->umr_en = PRM_GET(mkc, mkc, umr_en);
+	m->en_rinval = PRM_GET(mkc, mkc, en_rinval);
 	m->length64 = PRM_GET(mkc, mkc, length64);
 	m->pdn = PRM_GET(mkc, mkc, pd);
 	m->qpn = PRM_GET(mkc, mkc, qpn);
@@ -34,13 +43,46 @@ static void mkey_decode(struct nm_mkey *m, const uint8_t *mkc)
 	m->len = PRM_GET64(mkc, mkc, len);
 }
 
+/* From entries that WQEs wrote. The first page's offset is in the low bits of start. */
+static const char *pages_translate(struct nm_mkey *m)
+{
+	uint32_t log_page = PRM_GET(mkc, m->mkc, log_page_size);
+	uint64_t page_off;
+
+	if (log_page < NM_LOG_ADAPTER_PAGE || log_page > NM_MKEY_LOG_PAGE_MAX)
+		return "log_page_size is not from 12 to 31";
+	page_off = m->start & ((UINT64_C(1) << log_page) - 1);
+	nm_mem_fini(&m->mem);
+	switch (nm_mem_init(&m->mem, m->space, m->xlt, m->xlt_octwords * 2, (uint8_t)log_page,
+			    page_off, m->len)) {
+	case 0:
+		return NULL;
+	case -EINVAL:
+		return "the key has fewer pages than its length takes";
+	default:
+		return "no memory for its pages";
+	}
+}
+
+const char *nm_mkey_translate(struct nm_mkey *m)
+{
+	if (m->free)
+		return NULL;
+	if (nm_mkey_is_list(m))
+		return nm_klm_decode(m);
+	return m->mode == PRM_MKC_MODE_MTT && m->xlt ? pages_translate(m) : NULL;
+}
+
 static uint8_t mkey_check(struct nm_cmd *c, const struct nm_mkey *m)
 {
-	if (m->mode != PRM_MKC_MODE_PA && m->mode != PRM_MKC_MODE_MTT)
-		return nm_cmd_fail(
-			c, PRM_STATUS_BAD_PARAM, NM_SYND_UNMODELLED,
-			"access mode %u; physical (0) and page-list (1) keys are modelled",
-			m->mode);
+	if (m->mode > PRM_MKC_MODE_KSM)
+		return nm_cmd_fail(c, PRM_STATUS_BAD_PARAM, NM_SYND_UNMODELLED,
+				   "access mode %u; physical (0), page-list (1), KLM (2), KSM (3) "
+				   "and device-memory (5) keys are modelled",
+				   m->mode);
+	if (PRM_GET(mkc, m->mkc, bsf_en))
+		return nm_cmd_fail(c, PRM_STATUS_BAD_PARAM, NM_SYND_UNMODELLED,
+				   "a key with signature or encryption (bsf_en)");
 	if (m->mode == PRM_MKC_MODE_PA && c->uid)
 		return nm_cmd_fail(c, PRM_STATUS_BAD_PARAM, NM_SYND_PRIVILEGE,
 				   "user context %u may not make a key of physical addresses",
@@ -52,6 +94,9 @@ static uint8_t mkey_check(struct nm_cmd *c, const struct nm_mkey *m)
 		return nm_cmd_fail(
 			c, PRM_STATUS_BAD_PARAM, NM_SYND_FIELD,
 			"length64 with a page list: no list describes the whole address space");
+	if (nm_mkey_is_list(m) && m->length64)
+		return nm_cmd_fail(c, PRM_STATUS_BAD_PARAM, NM_SYND_FIELD,
+				   "length64 with a list of keys");
 	if (!m->length64 && m->len && m->start > UINT64_MAX - (m->len - 1))
 		return nm_cmd_fail(
 			c, PRM_STATUS_BAD_PARAM, NM_SYND_FIELD,
@@ -78,8 +123,6 @@ static uint8_t mkey_pages(struct nm_cmd *c, struct nm_mkey *m)
 				  .page_off = page_off,
 				  .len = m->len};
 
-	if (m->free || m->mode == PRM_MKC_MODE_PA)
-		return PRM_STATUS_OK;
 	if (r.umem_valid)
 		return nm_cmd_region(c, &r, &m->mem, &m->umem);
 	if (log_page < NM_LOG_ADAPTER_PAGE || log_page > NM_MKEY_LOG_PAGE_MAX)
@@ -95,6 +138,72 @@ static uint8_t mkey_pages(struct nm_cmd *c, struct nm_mkey *m)
 	return nm_cmd_region(c, &r, &m->mem, &m->umem);
 }
 
+/*
+ * Room for the translation of a key that WQEs change or that is a list, with what the mailbox
+ * gives of it.
+ */
+static uint8_t mkey_entries(struct nm_cmd *c, struct nm_mkey *m)
+{
+	uint32_t max = nm_mkey_is_list(m) ? NM_KLM_OCTWORDS_MAX : NM_MTT_OCTWORDS_MAX;
+	uint32_t given = PRM_GET(create_mkey_in, c->in, translations_octword_actual_size);
+	uint64_t room = c->in_len - PRM_create_mkey_in_klm_pas_mtt_OFF;
+	const char *fault;
+
+	m->xlt_octwords = PRM_GET(mkc, m->mkc, translations_octword_size);
+	if (m->xlt_octwords < given)
+		m->xlt_octwords = given;
+	if (m->xlt_octwords > max)
+		return nm_cmd_fail(c, PRM_STATUS_BAD_PARAM, NM_SYND_FIELD,
+				   "translations_octword_size is %u, at most %u", m->xlt_octwords,
+				   max);
+	if ((uint64_t)given * NM_OCTWORD > room)
+		return nm_cmd_fail(c, PRM_STATUS_BAD_PARAM, NM_SYND_PAGES,
+				   "%u entries of 16 bytes in a mailbox with room for %llu", given,
+				   (unsigned long long)room / NM_OCTWORD);
+	m->xlt = calloc(m->xlt_octwords ? m->xlt_octwords : 1, NM_OCTWORD);
+	if (!m->xlt)
+		return nm_cmd_no_memory(c);
+	if (m->free)
+		return PRM_STATUS_OK;
+	memcpy(m->xlt, PRM_CPTR(create_mkey_in, c->in, klm_pas_mtt), (size_t)given * NM_OCTWORD);
+	fault = nm_mkey_translate(m);
+	return fault ? nm_cmd_fail(c, PRM_STATUS_BAD_PARAM, NM_SYND_PAGES, "%s", fault)
+		     : PRM_STATUS_OK;
+}
+
+static uint8_t mkey_translation(struct nm_cmd *c, struct nm_mkey *m)
+{
+	bool umem = PRM_GET(create_mkey_in, c->in, mkey_umem_valid);
+
+	if (nm_mkey_is_list(m) || (m->mode == PRM_MKC_MODE_MTT && m->umr_en && !umem))
+		return mkey_entries(c, m);
+	if (m->free || m->mode == PRM_MKC_MODE_PA)
+		return PRM_STATUS_OK;
+	return mkey_pages(c, m);
+}
+
+/* A driver may ask for the index that a key had before: it makes the key anew with other memory. */
+static uint8_t mkey_publish(struct nm_cmd *c, struct nm_mkey *m)
+{
+	uint32_t index = PRM_GET(create_mkey_in, c->in, mkey_index);
+
+	if (!index)
+		return nm_cmd_publish(c, &m->obj, NM_OBJ_MKEY);
+	if (nm_obj_add_at(c->nic, &m->obj, NM_OBJ_MKEY, c->uid, index))
+		return nm_cmd_fail(c, PRM_STATUS_IX_ERR, NM_SYND_FIELD,
+				   "mkey index 0x%x is in use or was never given", index);
+	PRM_SET(obj_out, c->out, number, index);
+	return PRM_STATUS_OK;
+}
+
+static void mkey_undo(struct nm_mkey *m)
+{
+	nm_cmd_umem_put(m->umem);
+	nm_mem_fini(&m->mem);
+	free(m->xlt);
+	free(m->klm);
+}
+
 uint8_t nm_cmd_create_mkey(struct nm_cmd *c)
 {
 	const uint8_t *mkc = PRM_CPTR(create_mkey_in, c->in, mkc);
@@ -108,16 +217,17 @@ uint8_t nm_cmd_create_mkey(struct nm_cmd *c)
 	m = calloc(1, sizeof(*m));
 	if (!m)
 		return nm_cmd_no_memory(c);
-	mkey_decode(m, mkc);
+	memcpy(m->mkc, mkc, sizeof(m->mkc));
+	nm_mkey_decode(m);
+	m->obj.nic = c->nic;
 	m->space = c->space;
 	status = mkey_check(c, m);
 	if (!status)
-		status = mkey_pages(c, m);
+		status = mkey_translation(c, m);
 	if (!status)
-		status = nm_cmd_publish(c, &m->obj, NM_OBJ_MKEY);
+		status = mkey_publish(c, m);
 	if (status) {
-		nm_cmd_umem_put(m->umem);
-		nm_mem_fini(&m->mem);
+		mkey_undo(m);
 		free(m);
 		return status;
 	}
@@ -144,8 +254,7 @@ void nm_mkey_free(struct nm_obj *obj)
 	nm_qp_forget_mkey(obj->nic, m);
 	assert(pd && pd->users);
 	pd->users--;
-	nm_cmd_umem_put(m->umem);
-	nm_mem_fini(&m->mem);
+	mkey_undo(m);
 	nm_plain_free(obj);
 }
 

@@ -59,10 +59,10 @@ uint8_t nm_cmd_set_issi(struct nm_cmd *c)
 	return PRM_STATUS_OK;
 }
 
-/* Keys with a meaning of their own are not modelled; the capabilities that would promise them are
- * 0. */
+/* null_mkey, the hole in an implicit ODP region, is not modelled; its capability is 0. */
 uint8_t nm_cmd_query_special_contexts(struct nm_cmd *c)
 {
+	PRM_SET(query_special_contexts_out, c->out, dump_fill_mkey, NM_NULL_MKEY);
 	PRM_SET(query_special_contexts_out, c->out, resd_lkey, NM_RESD_LKEY);
 	if (c->out_len >= PRM_SIZE(query_special_contexts_out))
 		PRM_SET(query_special_contexts_out, c->out, terminate_scatter_list_mkey,

@@ -135,25 +135,33 @@ void *nm_mem_ptr(const struct nm_mem *mem, uint64_t off, uint64_t len)
 	return e->ptr + (off - e->off);
 }
 
-int nm_mem_segs(const struct nm_mem *mem, uint64_t off, uint64_t len, struct nm_seg *segs,
-		uint32_t max)
+int nm_mem_part(const struct nm_mem *mem, uint64_t off, uint64_t len, struct nm_seg *segs,
+		uint32_t max, uint64_t *took)
 {
 	uint32_t count = 0;
 
+	*took = 0;
 	if (!mem_inside(mem, off, len))
 		return -EINVAL;
-	for (uint32_t n = len ? mem_find(mem, off) : 0; len; n++) {
+	for (uint32_t n = len ? mem_find(mem, off) : 0; *took < len && count < max; n++) {
 		const struct nm_extent *e = &mem->ext[n];
-		uint64_t skip = off - e->off;
-		uint64_t chunk = e->len - skip < len ? e->len - skip : len;
+		uint64_t skip = off + *took - e->off;
+		uint64_t left = len - *took;
+		uint64_t chunk = e->len - skip < left ? e->len - skip : left;
 
-		if (count == max)
-			return -E2BIG;
 		segs[count++] = (struct nm_seg){.addr = e->addr + skip, .len = chunk};
-		off += chunk;
-		len -= chunk;
+		*took += chunk;
 	}
 	return (int)count;
+}
+
+int nm_mem_segs(const struct nm_mem *mem, uint64_t off, uint64_t len, struct nm_seg *segs,
+		uint32_t max)
+{
+	uint64_t took;
+	int count = nm_mem_part(mem, off, len, segs, max, &took);
+
+	return count >= 0 && took < len ? -E2BIG : count;
 }
 
 /* ---- the points of NM_EV_DMA ---- */
@@ -191,7 +199,7 @@ int nm_touch_key_watched(struct nm_nic *nic, uint32_t qpn, enum nm_purpose purpo
 
 	if (nm_mkey_segs(mkey, va, len, dma.segs, 1) != 1)
 		return -EFAULT;
-	return dma_point(nic, qpn, nm_mkey_space(mkey), &dma);
+	return dma_point(nic, qpn, nm_mkey_space(mkey, va), &dma);
 }
 
 /* ---- doorbell records ---- */

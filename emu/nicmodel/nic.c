@@ -81,6 +81,7 @@ struct nm_nic *nm_nic_create(const struct nm_config *config, const struct nm_ops
 	}
 	nic->table[NM_OBJ_UAR].limit = config->uar_pages - 1;
 	nic->table[NM_OBJ_QP].first |= config->qpn_prefix;
+	nm_null_mkey_init(nic);
 	nic->run_tail = &nic->run_head;
 	nic->hot_uars = calloc(config->uar_pages, sizeof(*nic->hot_uars));
 	nic->cold_uars = calloc(config->uar_pages, sizeof(*nic->cold_uars));

@@ -8,6 +8,7 @@
  *   obj.c                    numbers, owners, references
  *   mem.c                    page lists -> extents -> pointers or transfers; doorbell records
  *   mkey.c                   rights, bounds, translation
+ *   mkey_list.c              keys over other keys
  *   cq.c, eq.c, ring.c       CQEs, arming, EQEs; entries on their way into a ring
  *   doorbell.c               UAR registers -> producer indices, arms
  *   wqe.c                    WQE bytes -> struct nm_wr
@@ -16,6 +17,7 @@
  *   rc_req.c, rc_ack.c       requester: WQEs -> packets; ACKs, NAKs, responses, timers
  *   rc_data.c                requester: payload out of memory and back into it
  *   rc_wait.c                requester: WAIT for a CQE
+ *   rc_umr.c                 requester: keys bound and invalidated by WQEs
  *   rc_cpl.c                 completions, errors, flush
  *   rc_resp.c, rc_exec.c     responder: packets -> operations -> memory
  *   rc_recv.c, rc_rq.c       responder: receive WQEs, of the QP's own queue
@@ -114,7 +116,10 @@ struct nm_table {
 };
 
 int nm_obj_add(struct nm_nic *nic, struct nm_obj *obj, enum nm_obj_type type,
-	       uint16_t uid);				    /* 0, -ENOSPC, -ENOMEM */
+	       uint16_t uid); /* 0, -ENOSPC, -ENOMEM */
+/* With a number that was handed out before and is free: 0, -EEXIST, -ENOENT. */
+int nm_obj_add_at(struct nm_nic *nic, struct nm_obj *obj, enum nm_obj_type type, uint16_t uid,
+		  uint32_t number);
 void nm_obj_remove(struct nm_nic *nic, struct nm_obj *obj); /* leaves the table; not freed */
 /* NULL if there is none, or if `uid` may not name it (uid 0 may name all; a uid only its own). */
 struct nm_obj *nm_obj_find(struct nm_nic *nic, enum nm_obj_type type, uint32_t number,
@@ -152,6 +157,9 @@ void *nm_mem_ptr(const struct nm_mem *mem, uint64_t off, uint64_t len);
 /* Appends the segments of [off, off+len) to segs; returns their number, or -E2BIG beyond max. */
 int nm_mem_segs(const struct nm_mem *mem, uint64_t off, uint64_t len, struct nm_seg *segs,
 		uint32_t max);
+/* The same for as much of it as `max` segments hold: *took bytes. */
+int nm_mem_part(const struct nm_mem *mem, uint64_t off, uint64_t len, struct nm_seg *segs,
+		uint32_t max, uint64_t *took);
 
 /* Starts a transfer, a point of NM_EV_DMA: codes of nm_space_ops.submit. qpn: 0 if no QP's. */
 int nm_dma_start(struct nm_nic *nic, uint32_t qpn, struct nm_space *space, struct nm_dma *dma);
@@ -237,22 +245,48 @@ enum nm_access {
 	NM_ACC_A = 1 << 4,
 };
 
+/*
+ * An entry of a key over other keys (PRM, KLM): bytes [off, off+len) of the key are [va, va+len) of
+ * `key`. In a list that repeats, va moves by `stride` each time.
+ */
+struct nm_klm {
+	uint64_t off;
+	uint64_t va;
+	uint32_t key;
+	uint32_t len; /* bytes */
+	uint32_t stride;
+};
+
 struct nm_mkey {
 	struct nm_obj obj; /* number: index; key = index << 8 | tag */
 	uint8_t tag;
 	uint8_t access; /* enum nm_access */
 	uint8_t mode;	/* enum prm_mkc_access_mode */
-	bool free;
+	bool free;	/* bound to nothing: every access fails */
 	bool length64;
+	bool umr_en;	/* WQEs may change it */
+	bool en_rinval; /* a SEND of the peer may invalidate it */
+	bool any_pd;	/* the null key */
 	uint32_t pdn;
 	uint32_t qpn; /* 0xffffff: any */
 	uint64_t start;
 	uint64_t len;
-	struct nm_mem mem;	/* mode MTT */
-	struct nm_space *space; /* mode PA */
+	struct nm_mem mem;	/* modes MTT, MEMIC */
+	struct nm_space *space; /* of its addresses: as its creator's */
 	struct nm_umem *umem;
-	uint8_t mkc[PRM_mkc_SIZE]; /* as created, for QUERY_MKEY */
+	/* What WQEs change: translation entries as in the mailbox, and what they say (KLM, KSM). */
+	uint8_t *xlt;
+	uint32_t xlt_octwords; /* room, 16 bytes each */
+	struct nm_klm *klm;    /* sorted by off, none is empty */
+	uint32_t nklm;
+	uint64_t klm_len;	   /* bytes they describe, one round */
+	uint32_t klm_rounds;	   /* how often they repeat; 1 in a plain list */
+	uint8_t mkc[PRM_mkc_SIZE]; /* as it is, for QUERY_MKEY */
 };
+
+/* The key that ibv_alloc_null_mr() gives: below the numbers of the table, so it costs a use of a
+ * key that is there nothing. */
+#define NM_NULL_MKEY 0x300u
 
 enum nm_key_fault {
 	NM_KEY_OK,
@@ -263,6 +297,7 @@ enum nm_key_fault {
 	NM_KEY_QPN,
 	NM_KEY_RIGHT,
 	NM_KEY_BOUNDS,
+	NM_KEY_LIST, /* a list of keys ends too early, or nests too deep */
 };
 
 /*
@@ -277,9 +312,40 @@ enum nm_key_fault nm_mkey_check(struct nm_nic *nic, uint32_t key, uint64_t va, u
 /* Segments of a checked range; -E2BIG beyond max. */
 int nm_mkey_segs(const struct nm_mkey *mkey, uint64_t va, uint64_t len, struct nm_seg *segs,
 		 uint32_t max);
-struct nm_space *nm_mkey_space(const struct nm_mkey *mkey);
+/*
+ * Segments of the beginning of a checked range: as much as fits into `max` and lies in one space.
+ * Returns their number, 0 if there is none (a key of a list is gone); *took bytes in *space.
+ */
+uint32_t nm_mkey_part(const struct nm_mkey *mkey, uint64_t va, uint64_t len, struct nm_seg *segs,
+		      uint32_t max, uint64_t *took, struct nm_space **space);
+/* Space of the memory behind va; NULL if a key of a list is gone. */
+struct nm_space *nm_mkey_space(const struct nm_mkey *mkey, uint64_t va);
 /* Pointer to a checked range if mapped and contiguous, else NULL. */
 void *nm_mkey_ptr(const struct nm_mkey *mkey, uint64_t va, uint64_t len);
+/*
+ * A peer's SEND with invalidate, received by a QP of PD pdn: 0, or -EPERM with a sentence (not this
+ * QP's, free already, not to be invalidated from afar).
+ */
+int nm_mkey_invalidate(struct nm_nic *nic, uint32_t key, uint32_t pdn, uint32_t qpn, char *why);
+/* The fields of the data path from m->mkc. */
+void nm_mkey_decode(struct nm_mkey *m);
+/* The key's translation from m->xlt: NULL, or what is wrong with it. */
+const char *nm_mkey_translate(struct nm_mkey *m);
+
+void nm_null_mkey_init(struct nm_nic *nic);
+
+/* Keys over other keys (mkey_list.c). */
+enum { NM_KLM_DEPTH = 4 }; /* how deep they nest: max_indirection */
+static inline bool nm_mkey_is_list(const struct nm_mkey *mkey)
+{
+	return mkey->mode == PRM_MKC_MODE_KLM || mkey->mode == PRM_MKC_MODE_KSM;
+}
+/* nm_mkey.klm from m->xlt; NULL, or what is wrong with the entries. */
+const char *nm_klm_decode(struct nm_mkey *m);
+/* The entry that holds va, as a piece that begins there; false beyond the list's end. */
+bool nm_klm_piece(const struct nm_mkey *mkey, uint64_t va, struct nm_klm *piece);
+/* Does the list, or one it names, name that key? */
+bool nm_klm_names(const struct nm_mkey *list, const struct nm_mkey *mkey);
 
 /* ---- event queues (eq.c) ---- */
 
@@ -489,7 +555,8 @@ struct nm_nic {
 	struct nm_ops ops;
 	char name[16];
 	struct nm_table table[NM_OBJ_TYPES];
-	uint8_t gid[16]; /* roce address table: one entry, index 0 */
+	struct nm_mkey null_mkey; /* of every PD; in no table */
+	uint8_t gid[16];	  /* roce address table: one entry, index 0 */
 	bool gid_valid;
 	struct nm_mcast *mcasts; /* mcast.c */
 	uint32_t nmcasts;

@@ -42,10 +42,23 @@ static uint32_t table_free_slot(struct nm_table *t)
 	return 0;
 }
 
+static void enter(struct nm_nic *nic, struct nm_obj *obj, enum nm_obj_type type, uint16_t uid,
+		  uint32_t slot)
+{
+	struct nm_table *t = &nic->table[type];
+
+	t->slot[slot] = obj;
+	t->count++;
+	obj->type = type;
+	obj->number = t->first + slot;
+	obj->uid = uid;
+	obj->users = 0;
+	obj->nic = nic;
+}
+
 int nm_obj_add(struct nm_nic *nic, struct nm_obj *obj, enum nm_obj_type type, uint16_t uid)
 {
 	struct nm_table *t = &nic->table[type];
-	uint32_t slot;
 
 	if (t->count >= t->limit)
 		return -ENOSPC;
@@ -55,14 +68,21 @@ int nm_obj_add(struct nm_nic *nic, struct nm_obj *obj, enum nm_obj_type type, ui
 		if (err && t->count >= t->cap)
 			return err;
 	}
-	slot = table_free_slot(t);
-	t->slot[slot] = obj;
-	t->count++;
-	obj->type = type;
-	obj->number = t->first + slot;
-	obj->uid = uid;
-	obj->users = 0;
-	obj->nic = nic;
+	enter(nic, obj, type, uid, table_free_slot(t));
+	return 0;
+}
+
+int nm_obj_add_at(struct nm_nic *nic, struct nm_obj *obj, enum nm_obj_type type, uint16_t uid,
+		  uint32_t number)
+{
+	const struct nm_table *t = &nic->table[type];
+	uint32_t slot = number - t->first;
+
+	if (slot >= t->cap)
+		return -ENOENT;
+	if (t->slot[slot])
+		return -EEXIST;
+	enter(nic, obj, type, uid, slot);
 	return 0;
 }
 

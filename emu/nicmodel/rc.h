@@ -64,7 +64,11 @@ struct rc_xfer {
 	struct nm_qp *qp;
 	struct nm_link link; /* while busy, with a key: of nic->key_xfers */
 	bool busy;
-	bool lost; /* the key was destroyed under it */
+	bool lost; /* the key was destroyed under it, or means other memory by now */
+	/* What of a key comes after the part under way. */
+	uint32_t left;
+	uint64_t va;
+	uint8_t *local;
 };
 
 /* A send WQE between its decoding and its completion. */
@@ -76,6 +80,7 @@ struct rc_swqe {
 	uint8_t nbb, opcode, kind, ce, fence;
 	bool se;
 	bool issued;	  /* READ, atomic: counts against max_rd_atomic */
+	bool executed;	  /* UMR: has changed its key; not again when packets before it are */
 	uint16_t landing; /* scatters of its response under way */
 	uint8_t syndrome; /* not 0: fails */
 	uint8_t cause;	  /* enum rc_cause */
@@ -89,6 +94,7 @@ enum rc_cause {
 	RC_CAUSE_LENGTH, /* message too long */
 	RC_CAUSE_LKEY,	 /* key refused */
 	RC_CAUSE_MEMORY, /* key fine, memory gone */
+	RC_CAUSE_BIND,	 /* a key may not be changed so */
 	RC_CAUSE_RETRY,
 	RC_CAUSE_RNR_RETRY,
 	RC_CAUSE_NAK_INV_REQ,
@@ -100,6 +106,7 @@ enum rc_cause {
 	RC_CAUSE_RECV_WQE,
 	RC_CAUSE_RECV_INV_REQ,
 	RC_CAUSE_RECV_ACCESS,
+	RC_CAUSE_RECV_INVALIDATE,
 	RC_CAUSES
 };
 struct rc_error {
@@ -154,7 +161,8 @@ struct rc_req {
 	uint64_t bounce_off;
 	uint32_t bounce_len, bounce_want, bounce_moving;
 	struct rc_cursor fill;
-	struct rc_xfer fill_xfer;
+	struct rc_xfer fill_xfer; /* or of the list that a UMR's data segment names */
+	uint8_t *umr_list;	  /* being read; else NULL */
 
 	/* READ and atomic responses */
 	struct nm_wr rwr;
@@ -432,6 +440,12 @@ void rc_req_seek(struct nm_qp *qp);
 /* 0: the CQE is there; -EAGAIN: the QP is on the CQ's list; -EPERM: no such CQ. */
 int rc_wait(struct nm_qp *qp, uint32_t cqn, uint32_t index);
 void rc_wait_end(struct nm_qp *qp);
+
+/* ---- rc_umr.c ---- */
+
+/* cur is a UMR: 0: the key is changed; -EINPROGRESS; -EPERM with cause set. */
+int rc_umr(struct nm_qp *qp, uint8_t *cause);
+void rc_umr_drop(struct nm_qp *qp); /* the list that is being read */
 
 /* ---- rc_cpl.c ---- */
 

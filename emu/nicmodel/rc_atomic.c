@@ -213,7 +213,7 @@ static int change(struct nm_qp *qp, struct rc_op *op, struct nm_mkey *mkey, uint
 				 op->atomic.bytes))
 		return -EFAULT;
 	if (word)
-		return change_mapped(op, nm_mkey_space(mkey), word, old);
+		return change_mapped(op, nm_mkey_space(mkey, op->va), word, old);
 	if (op->pkt)
 		return -EINPROGRESS; /* to the queue, where the operation has a buffer */
 	return change_copied(qp, op, mkey, old);

@@ -16,6 +16,7 @@ const struct rc_error rc_errors[RC_CAUSES] = {
 	[RC_CAUSE_LENGTH] = {PRM_SYND_LOCAL_LENGTH, 0x00, "guess"},
 	[RC_CAUSE_LKEY] = {PRM_SYND_LOCAL_PROT, 0x52, "public dump: openucx/ucx"},
 	[RC_CAUSE_MEMORY] = {PRM_SYND_LOCAL_PROT, 0x51, "public dump: openucx/ucx"},
+	[RC_CAUSE_BIND] = {PRM_SYND_MW_BIND, 0x00, "guess"},
 	[RC_CAUSE_RETRY] = {PRM_SYND_RETRY_EXC, 0x81, "public dumps: openucx/ucx, nvidia/nccl"},
 	[RC_CAUSE_RNR_RETRY] = {PRM_SYND_RNR_RETRY_EXC, 0x87, "guess"},
 	[RC_CAUSE_NAK_INV_REQ] = {PRM_SYND_REMOTE_INVAL_REQ, 0x8a, "public dump: openucx/ucx"},
@@ -27,6 +28,8 @@ const struct rc_error rc_errors[RC_CAUSES] = {
 	[RC_CAUSE_RECV_WQE] = {PRM_SYND_LOCAL_QP_OP, 0xd6, "public report on a receive queue"},
 	[RC_CAUSE_RECV_INV_REQ] = {PRM_SYND_REMOTE_INVAL_REQ, 0x8a, "guess, as for a send WQE"},
 	[RC_CAUSE_RECV_ACCESS] = {PRM_SYND_REMOTE_ACCESS, 0x88, "guess, as for a send WQE"},
+	[RC_CAUSE_RECV_INVALIDATE] = {PRM_SYND_REMOTE_INVAL_REQ, 0x8a,
+				      "IBTA 9.9.6.3, class J; the vendor code is a guess"},
 };
 
 void rc_push(struct nm_cq *cq, const struct nm_cqe *cqe)

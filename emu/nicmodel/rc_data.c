@@ -79,6 +79,7 @@ void rc_gather_reset(struct nm_qp *qp)
 	struct rc_req *req = &qp->rc->req;
 
 	rc_xfer_cancel(&req->fill_xfer);
+	rc_umr_drop(qp);
 	req->through_bounce = false;
 	req->bounce_len = 0;
 	req->bounce_want = 0;
@@ -177,7 +178,7 @@ static int fill_piece(struct nm_qp *qp)
 				sge.va + skip, len))
 		return -EFAULT;
 	if (ptr)
-		return rc_copy(nm_mkey_space(mkey), to, ptr, len);
+		return rc_copy(nm_mkey_space(mkey, sge.va + skip), to, ptr, len);
 	return rc_xfer_key(qp, &req->fill_xfer, NM_DMA_GATHER, false, mkey, sge.va + skip, to, len);
 }
 
@@ -327,9 +328,10 @@ bool rc_scatter(struct nm_qp *qp, uint32_t seq, uint64_t off, const struct nm_pa
 		}
 		if (ptr ? nm_touch_key(qp->obj.nic, qp->obj.number, NM_DMA_SCATTER, true, mkey,
 				       sge.va + skip, n) ||
-				    rc_copy_payload(nm_mkey_space(mkey), ptr, pkt, bytes, done, n)
-			: !land(qp, nm_mkey_space(mkey), seq, sge.lkey, sge.va + skip, pkt, bytes,
-				done, n)) {
+				    rc_copy_payload(nm_mkey_space(mkey, sge.va + skip), ptr, pkt,
+						    bytes, done, n)
+			: !land(qp, nm_mkey_space(mkey, sge.va + skip), seq, sge.lkey,
+				sge.va + skip, pkt, bytes, done, n)) {
 			*cause = RC_CAUSE_MEMORY;
 			return false;
 		}

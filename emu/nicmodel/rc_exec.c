@@ -109,7 +109,8 @@ static int place(struct nm_qp *qp, struct rc_op *op, struct nm_mkey *mkey, uint6
 		    nm_touch_key(qp->obj.nic, qp->obj.number, NM_DMA_SCATTER, true, mkey, va, len))
 			return -EFAULT;
 		if (ptr)
-			return rc_copy_payload(nm_mkey_space(mkey), ptr, op->pkt, bytes, off, len);
+			return rc_copy_payload(nm_mkey_space(mkey, va), ptr, op->pkt, bytes, off,
+					       len);
 		if (op->pkt)
 			return -EINPROGRESS; /* to the queue, where the payload is the operation's
 						own */
@@ -192,6 +193,22 @@ static int scatter_recv(struct nm_qp *qp, struct rc_op *op)
 	return 0;
 }
 
+/*
+ * The message is there; its key must go before its completion says so. What cannot be invalidated
+ * is an error of class J (IBTA 9.9.6.3); that the requester hears of it as of an operational error
+ * is a guess.
+ */
+static int invalidate(struct nm_qp *qp, const struct rc_op *op)
+{
+	char why[NM_WHY_MAX];
+
+	if (!nm_mkey_invalidate(qp->obj.nic, op->imm, qp->pdn, qp->obj.number, why))
+		return 0;
+	rc_refuse(qp, op->psn, ROCE_NAK_OP, RC_CAUSE_RECV_INVALIDATE,
+		  "%s cannot invalidate key 0x%08x: %s", op->info->name, op->imm, why);
+	return -ECANCELED;
+}
+
 /* From its receive WQE's first byte, also if a message that was lost has been there (UC). */
 static int begin_send(struct nm_qp *qp, const struct rc_op *op)
 {
@@ -235,10 +252,14 @@ static int exec_send(struct nm_qp *qp, struct rc_op *op)
 	}
 	if (rc)
 		return rc;
+	if ((op->info->flags & RF_INV) && invalidate(qp, op))
+		return -ECANCELED;
 	recv->got += op->len;
 	if (op->info->flags & RF_LAST)
 		push_recv(qp, op,
-			  op->info->flags & RF_IMM ? PRM_CQE_RESP_SEND_IMM : PRM_CQE_RESP_SEND,
+			  op->info->flags & RF_IMM   ? PRM_CQE_RESP_SEND_IMM
+			  : op->info->flags & RF_INV ? PRM_CQE_RESP_SEND_INV
+						     : PRM_CQE_RESP_SEND,
 			  (uint32_t)recv->got);
 	return 0;
 }

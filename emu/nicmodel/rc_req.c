@@ -188,7 +188,7 @@ int rc_send_data(struct nm_qp *qp, struct rc_swqe *w, uint64_t off)
 	struct rc_req *req = &qp->rc->req;
 	uint32_t window = RC_WINDOW - (uint32_t)psn_diff(req->snd_psn, req->una);
 	uint32_t n = rc_train_len(qp, w->len - off, window);
-	bool first = off == 0, is_write = w->kind == NM_WR_WRITE, last, imm;
+	bool first = off == 0, is_write = w->kind == NM_WR_WRITE, last, imm, inval;
 	uint8_t cause = RC_CAUSE_NONE;
 	uint8_t opcode, *ext;
 	int rc;
@@ -205,8 +205,11 @@ int rc_send_data(struct nm_qp *qp, struct rc_swqe *w, uint64_t off)
 		return rc;
 	last = off + n == w->len;
 	imm = last && req->wr.imm_valid;
-	opcode = (is_write ? write_opcodes : send_opcodes)[first * 2 + last];
-	ext = rc_packet(qp, (uint8_t)(opcode + imm), last && w->se && (imm || !is_write), n,
+	inval = last && req->wr.inval;
+	opcode = (uint8_t)((is_write ? write_opcodes : send_opcodes)[first * 2 + last] + imm);
+	if (inval)
+		opcode = first ? ROCE_SEND_ONLY_INV : ROCE_SEND_LAST_INV;
+	ext = rc_packet(qp, opcode, last && w->se && (imm || !is_write), n,
 			qp->service->reliable && ask_for_ack(qp, req->snd_psn, n, last),
 			req->snd_psn);
 	rc_train(qp);
@@ -215,7 +218,7 @@ int rc_send_data(struct nm_qp *qp, struct rc_swqe *w, uint64_t off)
 		roce_reth_put(ext, req->wr.raddr, req->wr.rkey, (uint32_t)w->len);
 		ext += ROCE_RETH_LEN;
 	}
-	if (imm)
+	if (imm || inval)
 		prm_store32(ext, req->wr.imm);
 	rc = rc_send(qp);
 	if (rc == -EFAULT) {
@@ -292,7 +295,7 @@ static int send_atomic(struct nm_qp *qp, struct rc_swqe *w)
 	return rc;
 }
 
-/* A WQE that sends nothing: NOP, DUMP, WAIT. Done once everything before it is. */
+/* A WQE that sends nothing: NOP, DUMP, WAIT, UMR. Done once everything before it is. */
 static int pass_silent(struct nm_qp *qp, struct rc_swqe *w)
 {
 	struct rc_req *req = &qp->rc->req;
@@ -307,6 +310,10 @@ static int pass_silent(struct nm_qp *qp, struct rc_swqe *w)
 			nm_diagnose(qp->obj.nic, qp->obj.number,
 				    "WQE %u: WAIT names CQ 0x%06x, which does not exist",
 				    w->wqe_idx, req->wr.wait_cqn);
+	}
+	if (w->kind == NM_WR_UMR && !w->executed) {
+		rc = rc_umr(qp, &cause);
+		w->executed = rc == 0;
 	}
 	if (rc == -EPERM)
 		rc_req_fail(qp, req->cur, cause);

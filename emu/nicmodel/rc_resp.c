@@ -234,8 +234,6 @@ static const char *malformed(const struct nm_qp *qp, const struct rc_op *op)
 	uint16_t flags = op->info->flags;
 	uint8_t open = qp->rc->resp.open;
 
-	if (flags & RF_INV)
-		return "invalidation is not supported";
 	if ((flags & RF_FIRST) && open)
 		return "a new message begins before the one under way has ended";
 	if (!(flags & RF_FIRST) && !(flags & open))
@@ -280,7 +278,7 @@ void rc_op_parse(const struct nm_qp *qp, const struct nm_packet *pkt, const stru
 		op->dma_len = prm_load32(ext + 12);
 		ext += ROCE_RETH_LEN;
 	}
-	if (op->info->flags & RF_IMM)
+	if (op->info->flags & (RF_IMM | RF_INV))
 		op->imm = prm_load32(ext);
 	if ((op->info->flags & RF_READ) && op->dma_len > qp->mtu)
 		op->npsn = (uint32_t)(((uint64_t)op->dma_len + qp->mtu - 1) / qp->mtu);

@@ -77,7 +77,7 @@ int rc_touch_gather(struct nm_qp *qp, const struct nm_mkey *mkey, uint64_t va, c
 {
 	if (nm_touch_key(qp->obj.nic, qp->obj.number, NM_DMA_GATHER, false, mkey, va, len))
 		return -EFAULT;
-	return rc_there(nm_mkey_space(mkey), ptr, len) ? 0 : -EFAULT;
+	return rc_there(nm_mkey_space(mkey, va), ptr, len) ? 0 : -EFAULT;
 }
 
 /*
@@ -93,9 +93,10 @@ static bool begin(struct nm_qp *qp, struct rc_xfer *x, enum nm_purpose purpose, 
 		return false;
 	x->dma->purpose = purpose;
 	x->dma->to_space = to_space;
-	x->dma->priv = NULL;
 	x->qp = qp;
 	x->mkey = mkey;
+	x->left = 0;
+	x->lost = false;
 	return true;
 }
 
@@ -107,13 +108,59 @@ static void end(struct rc_xfer *x)
 	x->busy = false;
 }
 
-/* x->dma->segs hold nsegs segments. */
-static int start(struct nm_qp *qp, struct rc_xfer *x, struct nm_space *space, int nsegs,
-		 void *local, uint32_t len)
+/* Parts of what is left, one after the other: a list of keys may be in more pieces than a transfer
+ * has segments, and in several spaces. */
+static int run_parts(struct rc_xfer *x)
+{
+	int rc = 0;
+
+	while (rc == 0 && x->left) {
+		uint64_t took;
+
+		x->dma->nsegs = nm_mkey_part(x->mkey, x->va, x->left, x->dma->segs, NM_DMA_MAX_SEGS,
+					     &took, &x->space);
+		if (!x->dma->nsegs) {
+			rc = -EFAULT;
+			break;
+		}
+		x->dma->local = x->local;
+		x->dma->len = took;
+		x->dma->priv = NULL;
+		x->va += took;
+		x->local += took;
+		x->left -= (uint32_t)took;
+		rc = nm_dma_start(x->qp->obj.nic, x->qp->obj.number, x->space, x->dma);
+	}
+	x->busy = rc == -EINPROGRESS;
+	if (!x->busy)
+		end(x);
+	return rc;
+}
+
+int rc_xfer_key(struct nm_qp *qp, struct rc_xfer *x, enum nm_purpose purpose, bool to_space,
+		struct nm_mkey *mkey, uint64_t va, void *local, uint32_t len)
 {
 	int rc;
 
-	x->lost = false;
+	if (!begin(qp, x, purpose, to_space, mkey))
+		return -EFAULT;
+	x->va = va;
+	x->local = local;
+	x->left = len;
+	rc = run_parts(x);
+	if (x->busy)
+		nm_link_add(&qp->obj.nic->key_xfers, &x->link);
+	return rc;
+}
+
+int rc_xfer_ring(struct nm_qp *qp, struct rc_xfer *x, const struct nm_mem *ring, uint64_t off,
+		 void *local, uint32_t len)
+{
+	int nsegs, rc;
+
+	if (!begin(qp, x, NM_DMA_WQE, false, NULL))
+		return -EFAULT;
+	nsegs = nm_mem_segs(ring, off, len, x->dma->segs, NM_DMA_MAX_SEGS);
 	if (nsegs < 0) {
 		end(x);
 		return -EFAULT;
@@ -121,32 +168,13 @@ static int start(struct nm_qp *qp, struct rc_xfer *x, struct nm_space *space, in
 	x->dma->nsegs = (uint32_t)nsegs;
 	x->dma->local = local;
 	x->dma->len = len;
-	x->space = space;
-	rc = nm_dma_start(qp->obj.nic, qp->obj.number, space, x->dma);
+	x->dma->priv = NULL;
+	x->space = ring->space;
+	rc = nm_dma_start(qp->obj.nic, qp->obj.number, x->space, x->dma);
 	x->busy = rc == -EINPROGRESS;
 	if (!x->busy)
 		end(x);
-	else if (x->mkey)
-		nm_link_add(&qp->obj.nic->key_xfers, &x->link);
 	return rc;
-}
-
-int rc_xfer_key(struct nm_qp *qp, struct rc_xfer *x, enum nm_purpose purpose, bool to_space,
-		struct nm_mkey *mkey, uint64_t va, void *local, uint32_t len)
-{
-	if (!begin(qp, x, purpose, to_space, mkey))
-		return -EFAULT;
-	return start(qp, x, nm_mkey_space(mkey),
-		     nm_mkey_segs(mkey, va, len, x->dma->segs, NM_DMA_MAX_SEGS), local, len);
-}
-
-int rc_xfer_ring(struct nm_qp *qp, struct rc_xfer *x, const struct nm_mem *ring, uint64_t off,
-		 void *local, uint32_t len)
-{
-	if (!begin(qp, x, NM_DMA_WQE, false, NULL))
-		return -EFAULT;
-	return start(qp, x, ring->space, nm_mem_segs(ring, off, len, x->dma->segs, NM_DMA_MAX_SEGS),
-		     local, len);
 }
 
 int rc_xfer_poll(struct rc_xfer *x)
@@ -159,6 +187,8 @@ int rc_xfer_poll(struct rc_xfer *x)
 	}
 	assert(x->busy);
 	rc = x->space->ops->poll(x->space, x->dma);
+	if (rc == 0 && x->left)
+		return run_parts(x);
 	if (rc != -EINPROGRESS)
 		end(x);
 	return rc;
@@ -181,7 +211,7 @@ void nm_qp_forget_mkey(struct nm_nic *nic, struct nm_mkey *mkey)
 		struct rc_xfer *x = NM_OF(l, struct rc_xfer, link);
 
 		next = l->next;
-		if (x->mkey != mkey)
+		if (x->mkey != mkey && !nm_klm_names(x->mkey, mkey))
 			continue;
 		rc_xfer_cancel(x);
 		x->lost = true;

@@ -25,6 +25,7 @@ static const struct wqe_format {
 } formats[] = {
 	{PRM_WQE_NOP, NM_WR_NOP, 1, ANY_, false, false, "NOP"},
 	{PRM_WQE_WAIT, NM_WR_WAIT, 2, ANY_, false, false, "WAIT"},
+	{PRM_WQE_UMR, NM_WR_UMR, NM_UMR_XLT_OW, ST_(RC) | ST_(UC), false, false, "UMR"},
 	{PRM_WQE_DUMP, NM_WR_DUMP, 1, ANY_, false, false, "DUMP"},
 	{PRM_WQE_RDMA_WRITE, NM_WR_WRITE, 2, ST_(RC) | ST_(UC), false, true, "RDMA WRITE"},
 	{PRM_WQE_RDMA_WRITE_IMM, NM_WR_WRITE, 2, ST_(RC) | ST_(UC), true, true,
@@ -32,6 +33,7 @@ static const struct wqe_format {
 	{PRM_WQE_SEND, NM_WR_SEND, 1, ST_(RC) | ST_(UC) | ST_(UD), false, true, "SEND"},
 	{PRM_WQE_SEND_IMM, NM_WR_SEND, 1, ST_(RC) | ST_(UC) | ST_(UD), true, true,
 	 "SEND with immediate"},
+	{PRM_WQE_SEND_INVAL, NM_WR_SEND, 1, ST_(RC), false, true, "SEND with invalidate"},
 	{PRM_WQE_RDMA_READ, NM_WR_READ, 2, ST_(RC), false, false, "RDMA READ"},
 	{PRM_WQE_ATOMIC_CS, NM_WR_ATOMIC, 3, ST_(RC), false, false, "compare and swap"},
 	{PRM_WQE_ATOMIC_FA, NM_WR_ATOMIC, 3, ST_(RC), false, false, "fetch and add"},
@@ -257,6 +259,53 @@ static uint8_t decode_av(const struct nm_sq_ring *ring, struct nm_wr *wr, char *
 	return 0;
 }
 
+/*
+ * Translation entries stand behind the mkey context, or a data segment names them. A block of
+ * signature or encryption (BSF) behind them is not modelled.
+ */
+static uint8_t decode_umr(const struct nm_sq_ring *ring, struct nm_wr *wr, char *why)
+{
+	const uint8_t *ctrl = nm_wqe_octoword(ring, wr->wqe_idx, NM_UMR_CTRL_OW);
+	const uint8_t *more = nm_wqe_octoword(ring, wr->wqe_idx, NM_UMR_CTRL_OW + 1);
+	uint32_t sizes = prm_load32(ctrl + 4);
+	uint32_t need = NM_UMR_XLT_OW;
+	struct nm_sge sge;
+
+	wr->umr_flags = ctrl[0];
+	wr->umr_octwords = (uint16_t)(sizes >> 16);
+	wr->umr_mask = prm_load64(ctrl + 8);
+	if (wr->umr_flags & NM_UMR_XLT_OFFSET) {
+		wr->umr_xlt_octword = (uint64_t)prm_load32(more) << 16 | (sizes & 0xffff);
+	} else if (sizes & 0xffff) {
+		snprintf(why, NM_WHY_MAX, "WQE %u: a UMR with signature or encryption (BSF)",
+			 wr->wqe_idx);
+		return PRM_SYND_LOCAL_QP_OP;
+	}
+	if (wr->umr_flags & NM_UMR_INLINE)
+		need += wr->umr_octwords;
+	else if (wr->umr_octwords)
+		need++;
+	if (wr->ds < need) {
+		snprintf(why, NM_WHY_MAX,
+			 "WQE %u: ds is %u, a UMR with %u octowords of translation%s takes %u",
+			 wr->wqe_idx, wr->ds, wr->umr_octwords,
+			 wr->umr_flags & NM_UMR_INLINE ? " in it" : "", need);
+		return PRM_SYND_LOCAL_QP_OP;
+	}
+	if ((wr->umr_flags & NM_UMR_INLINE) || !wr->umr_octwords)
+		return 0;
+	nm_wqe_sge(ring, wr, NM_UMR_XLT_OW, &sge);
+	if (sge.is_inline || sge.len < wr->umr_octwords * (uint32_t)NM_OCTOWORD) {
+		snprintf(why, NM_WHY_MAX,
+			 "WQE %u: its data segment has %u bytes, %u octowords of translation were "
+			 "to be there",
+			 wr->wqe_idx, sge.len, wr->umr_octwords);
+		return PRM_SYND_LOCAL_QP_OP;
+	}
+	wr->nsge = 1;
+	return 0;
+}
+
 uint8_t nm_wqe_decode(const struct nm_sq_ring *ring, uint16_t wqe_idx, struct nm_wr *wr, char *why)
 {
 	const struct wqe_format *format;
@@ -280,10 +329,13 @@ uint8_t nm_wqe_decode(const struct nm_sq_ring *ring, uint16_t wqe_idx, struct nm
 			 wr->ds, format->name, format->fixed);
 		return PRM_SYND_LOCAL_QP_OP;
 	}
+	wr->inval = wr->opcode == PRM_WQE_SEND_INVAL;
 	if (wr->kind == NM_WR_WAIT)
 		return decode_wait(ring, wr, why);
 	if (wr->kind == NM_WR_SEND && ring->st == PRM_QP_ST_UD && decode_av(ring, wr, why))
 		return PRM_SYND_LOCAL_QP_OP;
+	if (wr->kind == NM_WR_UMR)
+		return decode_umr(ring, wr, why);
 	if (format->fixed >= 2) {
 		seg = nm_wqe_octoword(ring, wqe_idx, 1);
 		wr->raddr = prm_load64(seg);

@@ -31,11 +31,24 @@ enum nm_wr_kind {
 	NM_WR_NOP,
 	NM_WR_DUMP,
 	NM_WR_WAIT,
+	NM_WR_UMR,
 	NM_WR_SEND,
 	NM_WR_WRITE,
 	NM_WR_READ,
 	NM_WR_ATOMIC,
 };
+
+/* Flags of the UMR control segment (PRM, UMR control segment). */
+enum nm_umr_flag {
+	NM_UMR_CHECK_QPN = 1 << 3,  /* the key must be this QP's */
+	NM_UMR_XLT_OFFSET = 1 << 4, /* else octowords of a BSF stand in the offset's place */
+	NM_UMR_NEED_FREE = 1 << 5,
+	NM_UMR_NEED_LIVE = 1 << 6,
+	NM_UMR_INLINE = 1 << 7, /* the translation is in the WQE */
+};
+
+/* Octowords of a UMR WQE: control, UMR control (3), mkey context (4), translation. */
+enum { NM_UMR_CTRL_OW = 1, NM_UMR_MKC_OW = 4, NM_UMR_MKC_OWS = 4, NM_UMR_XLT_OW = 8 };
 
 /* One send queue's copy. Guarded by the NIC's owner; the memory is the QP's. */
 struct nm_sq_ring {
@@ -60,6 +73,7 @@ struct nm_wr {
 	uint8_t opcode, opmod; /* as in the control segment */
 	uint8_t kind;	       /* enum nm_wr_kind */
 	bool imm_valid;
+	bool inval;	   /* SEND that invalidates the peer's key `imm` */
 	uint8_t ds;	   /* octowords, control segment included */
 	uint8_t nbb;	   /* WQEBBs; at least 1 even if ds is 0 */
 	uint8_t fence;	   /* enum nm_fence */
@@ -77,8 +91,13 @@ struct nm_wr {
 	uint64_t swap_mask, compare_mask; /* masked; fetch and add: where a carry stops */
 	uint8_t atomic_bytes;		  /* 4 or 8 */
 	uint32_t wait_index, wait_cqn;	  /* WAIT: for the CQE of this producer index */
-	struct nm_av av;		  /* UD: SEND */
-	uint64_t len;			  /* bytes of payload */
+	/* UMR: the key is `imm`. */
+	uint8_t umr_flags;	  /* enum nm_umr_flag */
+	uint16_t umr_octwords;	  /* of translation that follow, or that a data segment names */
+	uint64_t umr_xlt_octword; /* where they go in the key's translation */
+	uint64_t umr_mask;	  /* which fields change: enum nm_umr_mask */
+	struct nm_av av;	  /* UD: SEND */
+	uint64_t len;		  /* bytes of payload */
 };
 
 struct nm_sge {

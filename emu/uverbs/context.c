@@ -376,9 +376,9 @@ static int fill_response(struct uv_req *req, const struct uv_ctx *ctx, uint16_t 
 		.eth_min_inline = MLX5_USER_INLINE_MODE_NONE,
 		.log_uar_size = 12,
 		.num_uars_per_page = 1,
-		/* tot_bfregs 0: every UAR page is allocated when it is wanted. No dump_fill_mkey:
-		 * the model has no such key, and ibv_alloc_null_mr() must fail rather than return
-		 * it. */
+		.comp_mask = MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_DUMP_FILL_MKEY,
+		.dump_fill_mkey = uv_null_mkey(),
+		/* tot_bfregs 0: every UAR page is allocated when it is wanted. */
 	};
 
 	if (ctx->clock_page) {

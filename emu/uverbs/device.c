@@ -36,6 +36,7 @@ enum device_cap_flags {
 	CAP_PORT_ACTIVE_EVENT = 1 << 10,
 	CAP_SYS_IMAGE_GUID = 1 << 11,
 	CAP_RC_RNR_NAK_GEN = 1 << 12,
+	CAP_MEM_WINDOWS = IB_UVERBS_DEVICE_MEM_WINDOW | IB_UVERBS_DEVICE_MEM_WINDOW_TYPE_2B,
 };
 
 /* "28.39.1002" as the three fields of fw_ver. */
@@ -72,6 +73,10 @@ static void fill_base(struct ib_uverbs_query_device_resp *r)
 	r->device_cap_flags = CAP_CHANGE_PHY_PORT | CAP_PORT_ACTIVE_EVENT | CAP_SYS_IMAGE_GUID |
 			      CAP_RC_RNR_NAK_GEN | (GEN(pkv) ? CAP_BAD_PKEY_CNTR : 0u) |
 			      (GEN(qkv) ? CAP_BAD_QKEY_CNTR : 0u);
+	if (GEN(imaicl)) {
+		r->device_cap_flags |= CAP_MEM_WINDOWS;
+		r->max_mw = 1u << GEN(log_max_mkey);
+	}
 	r->max_sge = max_sge();
 	r->max_sge_rd = MAX_READ_SGE;
 	r->max_cq = 1u << GEN(log_max_cq);
@@ -87,7 +92,7 @@ static void fill_base(struct ib_uverbs_query_device_resp *r)
 	r->max_pkeys = 128;
 	r->local_ca_ack_delay = (uint8_t)GEN(local_ca_ack_delay);
 	r->phys_port_cnt = 1;
-	/* max_srq, max_mw, multicast and XRC stay 0: this face refuses them. */
+	/* max_srq, multicast and XRC stay 0: this face refuses them. */
 }
 
 int uv_w_query_device(struct uv_req *req, const void *core_in, void *core_out)

@@ -28,6 +28,7 @@ struct uv_nic {
 			      out */
 	struct uv_identity id;
 	uint32_t uar;
+	uint32_t null_mkey;
 	uint32_t eqn[UV_COMP_VECTORS + 1]; /* the last one takes asynchronous events */
 	uint8_t cap[UV_CAPS][PRM_cmd_hca_cap_SIZE];
 	bool cap_known[UV_CAPS];
@@ -275,6 +276,17 @@ static int create_eqs(void)
 	return ret;
 }
 
+static int query_special_keys(struct uv_nic *n)
+{
+	uint8_t in[PRM_cmd_in_SIZE] = {0}, out[PRM_query_special_contexts_out_SIZE] = {0};
+	int ret;
+
+	PRM_SET(cmd_in, in, opcode, PRM_CMD_QUERY_SPECIAL_CONTEXTS);
+	ret = uv_command(0, "QUERY_SPECIAL_CONTEXTS", in, sizeof(in), out, sizeof(out));
+	n->null_mkey = PRM_GET(query_special_contexts_out, out, dump_fill_mkey);
+	return ret;
+}
+
 /* The GID cache of a kernel tells the NIC each address of the port. */
 static int set_roce_address(const uint8_t gid[16])
 {
@@ -367,6 +379,8 @@ static int probe(struct uv_nic *n)
 	if (!ret)
 		ret = uv_command_simple(0, "ALLOC_UAR", PRM_CMD_ALLOC_UAR, 0, &n->uar);
 	if (!ret)
+		ret = query_special_keys(n);
+	if (!ret)
 		ret = create_eqs();
 	if (!ret && ethernet)
 		ret = set_roce_address(n->id.gid);
@@ -451,6 +465,11 @@ uint32_t uv_eqn(uint32_t comp_vector)
 {
 	assert(comp_vector < UV_COMP_VECTORS);
 	return here()->eqn[comp_vector];
+}
+
+uint32_t uv_null_mkey(void)
+{
+	return here()->null_mkey;
 }
 
 const struct uv_identity *uv_identity(void)

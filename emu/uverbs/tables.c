@@ -93,6 +93,25 @@ static const struct uv_attr_spec a_mr_query[] = {
 	OUT_T(UVERBS_ATTR_QUERY_MR_RESP_LENGTH, M, uint64_t),
 	OUT_T(UVERBS_ATTR_QUERY_MR_RESP_IOVA, O, uint64_t),
 };
+static const struct uv_attr_spec a_mr_advise[] = {
+	IDR(UVERBS_ATTR_ADVISE_MR_PD_HANDLE, M, UV_PD),
+	IN(UVERBS_ATTR_ADVISE_MR_ADVICE, M, 4, 8),
+	IN(UVERBS_ATTR_ADVISE_MR_FLAGS, M, 4, 8),
+	IN(UVERBS_ATTR_ADVISE_MR_SGE_LIST, M, 16, ANY_LEN),
+};
+static const struct uv_attr_spec a_mr_reg_dmabuf[] = {
+	NEW(UVERBS_ATTR_REG_DMABUF_MR_HANDLE, UV_MR),
+	IDR(UVERBS_ATTR_REG_DMABUF_MR_PD_HANDLE, M, UV_PD),
+	IN_T(UVERBS_ATTR_REG_DMABUF_MR_OFFSET, M, uint64_t),
+	IN_T(UVERBS_ATTR_REG_DMABUF_MR_LENGTH, M, uint64_t),
+	IN_T(UVERBS_ATTR_REG_DMABUF_MR_IOVA, M, uint64_t),
+	/* A number, not an FD attribute: a dma-buf is no object of this file. */
+	IN_T(UVERBS_ATTR_REG_DMABUF_MR_FD, M, uint32_t),
+	IN(UVERBS_ATTR_REG_DMABUF_MR_ACCESS_FLAGS, M, 4, 8),
+	OUT_T(UVERBS_ATTR_REG_DMABUF_MR_RESP_LKEY, M, uint32_t),
+	OUT_T(UVERBS_ATTR_REG_DMABUF_MR_RESP_RKEY, M, uint32_t),
+};
+static const struct uv_attr_spec a_mw_destroy[] = {KILL(UVERBS_ATTR_DESTROY_MW_HANDLE, UV_MW)};
 static const struct uv_attr_spec a_ah_destroy[] = {KILL(UVERBS_ATTR_DESTROY_AH_HANDLE, UV_AH)};
 static const struct uv_attr_spec a_cq_create[] = {
 	NEW(UVERBS_ATTR_CREATE_CQ_HANDLE, UV_CQ),
@@ -249,6 +268,9 @@ const struct uv_method uv_methods[] = {
 	METHOD(UVERBS_OBJECT_PD, MLX5_IB_METHOD_PD_QUERY, uv_pd_query, a_pd_query),
 	METHOD(UVERBS_OBJECT_MR, UVERBS_METHOD_MR_DESTROY, uv_destroy_handle, a_mr_destroy),
 	METHOD(UVERBS_OBJECT_MR, UVERBS_METHOD_QUERY_MR, uv_mr_query, a_mr_query),
+	METHOD(UVERBS_OBJECT_MR, UVERBS_METHOD_ADVISE_MR, uv_mr_advise, a_mr_advise),
+	METHOD(UVERBS_OBJECT_MR, UVERBS_METHOD_REG_DMABUF_MR, uv_mr_reg_dmabuf, a_mr_reg_dmabuf),
+	METHOD(UVERBS_OBJECT_MW, UVERBS_METHOD_MW_DESTROY, uv_destroy_handle, a_mw_destroy),
 	METHOD(UVERBS_OBJECT_AH, UVERBS_METHOD_AH_DESTROY, uv_destroy_handle, a_ah_destroy),
 	METHOD(UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE, uv_cq_create, a_cq_create),
 	METHOD(UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_DESTROY, uv_cq_destroy, a_cq_destroy),
@@ -310,6 +332,7 @@ const struct uv_write uv_writes[] = {
 	WRITE(ALLOC_PD, SZ(alloc_pd), SZ(alloc_pd_resp), uv_w_alloc_pd),
 	WRITE(REG_MR, SZ(reg_mr), SZ(reg_mr_resp), uv_w_reg_mr),
 	WRITE(REREG_MR, SZ(rereg_mr), SZ(rereg_mr_resp), uv_w_rereg_mr),
+	WRITE(ALLOC_MW, SZ(alloc_mw), SZ(alloc_mw_resp), uv_w_alloc_mw),
 	WRITE(CREATE_AH, SZ(create_ah), SZ(create_ah_resp), uv_w_create_ah),
 	WRITE(CREATE_COMP_CHANNEL, SZ(create_comp_channel), SZ(create_comp_channel_resp),
 	      uv_w_create_comp_channel),
@@ -324,6 +347,7 @@ const unsigned int uv_nwrites = sizeof(uv_writes) / sizeof(uv_writes[0]);
 const struct uv_kind_ops uv_kinds[UV_KINDS] = {
 	[UV_PD] = {"protection domain", uv_pd_destroy},
 	[UV_MR] = {"memory region", uv_mr_destroy},
+	[UV_MW] = {"memory window", uv_mw_destroy},
 	[UV_AH] = {"address handle", uv_ah_destroy},
 	[UV_CQ] = {"completion queue", uv_cq_release},
 	[UV_QP] = {"queue pair", uv_qp_release},

@@ -10,7 +10,7 @@
  *   face.c          the NICs of this process
  *   mem.c           addresses that the program names
  *   device.c        what the device and the port are
- *   verbs_*.c       PD, MR, AH, CQ, QP   -> PRM commands
+ *   verbs_*.c       PD, MR, MW, AH, CQ, QP -> PRM commands
  *   devx.c          mailboxes, umems, UARs
  *   pages.c         pages of the command file that are no doorbells
  *   events.c        EQEs -> event fds, and who has read how many
@@ -102,6 +102,7 @@ void uv_pages_fill(const struct uv_pages *pages, void *pas);
 enum uv_kind {
 	UV_PD,
 	UV_MR,
+	UV_MW,
 	UV_AH,
 	UV_CQ,
 	UV_QP,
@@ -243,6 +244,7 @@ int uv_command_simple(uint16_t uid, const char *what, uint16_t opcode, uint32_t 
 enum uv_cap { UV_CAP_GENERAL, UV_CAP_ATOMIC, UV_CAP_ROCE, UV_CAP_GENERAL_2, UV_CAPS };
 const void *uv_cap(enum uv_cap which);
 uint32_t uv_eqn(uint32_t comp_vector); /* vector < UV_COMP_VECTORS */
+uint32_t uv_null_mkey(void);	       /* what ibv_alloc_null_mr() gives */
 const struct uv_identity *uv_identity(void);
 bool uv_link_is_ethernet(void);
 bool uv_verbose(void);
@@ -409,6 +411,8 @@ UV_HANDLER(uv_async_event_alloc);
 UV_HANDLER(uv_destroy_handle); /* of any kind whose destroy returns nothing */
 UV_HANDLER(uv_pd_query);
 UV_HANDLER(uv_mr_query);
+UV_HANDLER(uv_mr_advise);
+UV_HANDLER(uv_mr_reg_dmabuf);
 UV_HANDLER(uv_cq_create);
 UV_HANDLER(uv_cq_destroy);
 UV_HANDLER(uv_qp_create);
@@ -435,6 +439,7 @@ UV_WRITE_HANDLER(uv_w_query_port);
 UV_WRITE_HANDLER(uv_w_alloc_pd);
 UV_WRITE_HANDLER(uv_w_reg_mr);
 UV_WRITE_HANDLER(uv_w_rereg_mr);
+UV_WRITE_HANDLER(uv_w_alloc_mw);
 UV_WRITE_HANDLER(uv_w_create_ah);
 UV_WRITE_HANDLER(uv_w_create_comp_channel);
 UV_WRITE_HANDLER(uv_w_ex_modify_cq);
@@ -452,6 +457,7 @@ int uv_cq_arm_sentinel(uint64_t arm_addr);
 
 int uv_pd_destroy(struct uv_ctx *ctx, struct uv_obj *obj);
 int uv_mr_destroy(struct uv_ctx *ctx, struct uv_obj *obj);
+int uv_mw_destroy(struct uv_ctx *ctx, struct uv_obj *obj);
 int uv_ah_destroy(struct uv_ctx *ctx, struct uv_obj *obj);
 int uv_cq_release(struct uv_ctx *ctx, struct uv_obj *obj);
 int uv_qp_release(struct uv_ctx *ctx, struct uv_obj *obj);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Protection domains, memory regions, address handles. */
+/* Protection domains, memory regions and windows, address handles. */
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,13 +67,12 @@ static int check_access(uint32_t access)
 {
 	const uint32_t known = IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE |
 			       IB_UVERBS_ACCESS_REMOTE_READ | IB_UVERBS_ACCESS_REMOTE_ATOMIC |
+			       IB_UVERBS_ACCESS_MW_BIND | IB_UVERBS_ACCESS_ZERO_BASED |
 			       IB_UVERBS_ACCESS_OPTIONAL_RANGE | IB_UVERBS_ACCESS_HUGETLB;
 
-	if (access & (IB_UVERBS_ACCESS_ON_DEMAND | IB_UVERBS_ACCESS_MW_BIND))
-		return uv_refuse(
-			EOPNOTSUPP,
-			"REG_MR: access 0x%x: on-demand paging and memory windows are not emulated",
-			access);
+	if (access & IB_UVERBS_ACCESS_ON_DEMAND)
+		return uv_refuse(EOPNOTSUPP,
+				 "REG_MR: access 0x%x: on-demand paging is not emulated", access);
 	if (access & ~known)
 		return uv_refuse(EINVAL, "REG_MR: access 0x%x, unknown bits 0x%x", access,
 				 access & ~known);
@@ -126,8 +126,8 @@ static void fill_mkc(const struct uv_mr *mr, const struct uv_pages *pages, uint3
 	PRM_SET(mkc, mkc, translations_octword_size, (uint32_t)((pages->count + 1) / 2));
 }
 
-/* CREATE_MKEY for what *mr says; sets num and key. */
-static int create_mkey(struct uv_ctx *ctx, struct uv_mr *mr, uint32_t pdn)
+/* CREATE_MKEY for what *mr says, at that index if it is not 0; sets num and key. */
+static int create_mkey(struct uv_ctx *ctx, struct uv_mr *mr, uint32_t pdn, uint32_t index)
 {
 	const struct uv_pages pages = uv_pages_of(mr->start, mr->length, mr->iova, UV_ANY_OFFSET);
 	size_t len = PRM_create_mkey_in_SIZE + ((8 * pages.count + 15) & ~UINT64_C(15));
@@ -140,6 +140,7 @@ static int create_mkey(struct uv_ctx *ctx, struct uv_mr *mr, uint32_t pdn)
 		return -ENOMEM;
 	PRM_SET(cmd_in, in, opcode, PRM_CMD_CREATE_MKEY);
 	PRM_SET(cmd_in, in, uid, ctx->uid);
+	PRM_SET(create_mkey_in, in, mkey_index, index);
 	fill_mkc(mr, &pages, pdn, PRM_PTR(create_mkey_in, in, mkc));
 	PRM_SET(create_mkey_in, in, translations_octword_actual_size,
 		(uint32_t)((pages.count + 1) / 2));
@@ -184,7 +185,7 @@ int uv_w_reg_mr(struct uv_req *req, const void *core_in, void *core_out)
 	if (!ret)
 		ret = check_range(mr);
 	if (!ret)
-		ret = create_mkey(req->ctx, mr, pd->num);
+		ret = create_mkey(req->ctx, mr, pd->num, 0);
 	if (ret) {
 		uv_obj_free(req->ctx, &mr->obj);
 		return ret;
@@ -199,7 +200,23 @@ int uv_mr_destroy(struct uv_ctx *ctx, struct uv_obj *obj)
 	return uv_command_simple(ctx->uid, "DESTROY_MKEY", PRM_CMD_DESTROY_MKEY, obj->num, NULL);
 }
 
-/* A new mkey takes the place of the old one: both keys change, which the verb allows. */
+/*
+ * A new mkey in the place of the old one, so that the keys which the program has given away stay.
+ * (mlx5_ib changes the mkey with a UMR of its own; to the program it is the same.) It is made once
+ * elsewhere first: what the NIC would refuse leaves the MR as it was.
+ */
+static int replace_mkey(struct uv_ctx *ctx, struct uv_mr *mr, struct uv_mr *want, uint32_t pdn)
+{
+	struct uv_mr trial = *want;
+	int ret = create_mkey(ctx, &trial, pdn, 0);
+
+	if (!ret)
+		ret = uv_mr_destroy(ctx, &trial.obj);
+	if (!ret)
+		ret = uv_mr_destroy(ctx, &mr->obj);
+	return ret ? ret : create_mkey(ctx, want, pdn, mr->obj.num);
+}
+
 int uv_w_rereg_mr(struct uv_req *req, const void *core_in, void *core_out)
 {
 	const struct ib_uverbs_rereg_mr *in = core_in;
@@ -224,19 +241,13 @@ int uv_w_rereg_mr(struct uv_req *req, const void *core_in, void *core_out)
 		want.length = in->length;
 		want.iova = in->hca_va;
 	}
-	want.tag = next_tag();
 	ret = check_access(want.access);
 	if (!ret)
 		ret = check_range(&want);
 	if (!ret)
-		ret = create_mkey(req->ctx, &want, pd->num);
+		ret = replace_mkey(req->ctx, mr, &want, pd->num);
 	if (ret)
 		return ret;
-	ret = uv_mr_destroy(req->ctx, &mr->obj);
-	if (ret) {
-		uv_mr_destroy(req->ctx, &want.obj);
-		return ret;
-	}
 	mr->obj.uses[0]->users--;
 	pd->users++;
 	*mr = want;
@@ -257,6 +268,84 @@ int uv_mr_query(struct uv_req *req)
 		ret = uv_out(req, UVERBS_ATTR_QUERY_MR_RESP_LENGTH, &mr->length,
 			     sizeof(mr->length));
 	return ret ? ret : uv_out(req, UVERBS_ATTR_QUERY_MR_RESP_IOVA, &mr->iova, sizeof(mr->iova));
+}
+
+/* As a kernel whose device has no on-demand paging: nothing to prefetch. */
+int uv_mr_advise(struct uv_req *req)
+{
+	return uv_refuse(EOPNOTSUPP, "ADVISE_MR: advice %u is about on-demand paging",
+			 (uint32_t)uv_in_u64(req, UVERBS_ATTR_ADVISE_MR_ADVICE, 0));
+}
+
+int uv_mr_reg_dmabuf(struct uv_req *req)
+{
+	int fd = (int)uv_in_u64(req, UVERBS_ATTR_REG_DMABUF_MR_FD, 0);
+
+	if (fcntl(fd, F_GETFD) < 0)
+		return uv_refuse(EBADF, "REG_DMABUF_MR: fd %d is not open", fd);
+	return uv_refuse(EOPNOTSUPP, "REG_DMABUF_MR: memory behind a dma-buf is not emulated");
+}
+
+/* ---- MW: a key without memory until a WQE binds it to a part of an MR ---- */
+
+enum { MW_TYPE_1 = 1, MW_TYPE_2 = 2, KLM_OCTWORDS = 4 /* entries come in 64 bytes */ };
+
+/* mlx5_ib lets the device read for the window: what remote rights it gives, its binding says. */
+static void fill_mw_mkc(uint8_t *mkc, uint32_t pdn, uint8_t type, uint32_t octwords, uint8_t tag)
+{
+	PRM_SET(mkc, mkc, free, 1);
+	PRM_SET(mkc, mkc, umr_en, 1);
+	PRM_SET(mkc, mkc, lr, 1);
+	PRM_SET(mkc, mkc, access_mode_1_0, PRM_MKC_MODE_KLM);
+	PRM_SET(mkc, mkc, en_rinval, type == MW_TYPE_2);
+	PRM_SET(mkc, mkc, qpn, MKEY_ANY_QPN);
+	PRM_SET(mkc, mkc, mkey_7_0, tag);
+	PRM_SET(mkc, mkc, pd, pdn);
+	PRM_SET(mkc, mkc, translations_octword_size, octwords);
+}
+
+int uv_w_alloc_mw(struct uv_req *req, const void *core_in, void *core_out)
+{
+	const struct ib_uverbs_alloc_mw *in = core_in;
+	struct ib_uverbs_alloc_mw_resp *out = core_out;
+	uint8_t cmd[PRM_create_mkey_in_SIZE] = {0}, answer[PRM_create_mkey_out_SIZE] = {0};
+	struct uv_obj *pd = find(req->ctx, in->pd_handle, UV_PD), *mw;
+	struct mlx5_ib_alloc_mw drv = {0};
+	uint8_t tag = next_tag();
+	int ret;
+
+	if (!pd)
+		return -EINVAL;
+	if (in->mw_type != MW_TYPE_1 && in->mw_type != MW_TYPE_2)
+		return uv_refuse(EINVAL, "ALLOC_MW: type %u, expected 1 or 2", in->mw_type);
+	ret = uv_in(req, UVERBS_ATTR_UHW_IN, &drv, sizeof(drv));
+	if (ret && ret != -ENOENT)
+		return ret;
+	if (drv.comp_mask || drv.reserved1 || drv.reserved2)
+		return uv_refuse(EOPNOTSUPP, "ALLOC_MW: comp_mask 0x%x, expected 0", drv.comp_mask);
+	mw = uv_obj_new(req->ctx, UV_MW, sizeof(*mw), &pd, 1);
+	if (!mw)
+		return -ENOMEM;
+	PRM_SET(cmd_in, cmd, opcode, PRM_CMD_CREATE_MKEY);
+	PRM_SET(cmd_in, cmd, uid, req->ctx->uid);
+	fill_mw_mkc(PRM_PTR(create_mkey_in, cmd, mkc), pd->num, in->mw_type,
+		    drv.num_klms ? (drv.num_klms + KLM_OCTWORDS - 1u) / KLM_OCTWORDS * KLM_OCTWORDS
+				 : KLM_OCTWORDS,
+		    tag);
+	ret = uv_command(req->ctx->uid, "CREATE_MKEY", cmd, sizeof(cmd), answer, sizeof(answer));
+	if (ret) {
+		uv_obj_free(req->ctx, mw);
+		return ret;
+	}
+	mw->num = PRM_GET(create_mkey_out, answer, mkey_index);
+	out->mw_handle = mw->handle;
+	out->rkey = mw->num << 8 | tag;
+	return 0;
+}
+
+int uv_mw_destroy(struct uv_ctx *ctx, struct uv_obj *obj)
+{
+	return uv_command_simple(ctx->uid, "DESTROY_MKEY", PRM_CMD_DESTROY_MKEY, obj->num, NULL);
 }
 
 /* ---- AH: the NIC knows nothing of it; the library wants the MAC of the destination ---- */

@@ -224,6 +224,7 @@ enum prm_mkc_access_mode {
 	PRM_MKC_MODE_MTT = 1,
 	PRM_MKC_MODE_KLM = 2,
 	PRM_MKC_MODE_KSM = 3,
+	PRM_MKC_MODE_MEMIC = 5,
 };
 
 /* QUERY_HCA_CAP: op_mod = type << 1 | current. */
