@@ -66,6 +66,12 @@ uint8_t nm_nic_command(struct nm_nic *nic, const struct nm_cmd_ctx *ctx, const v
 	return status;
 }
 
+bool nm_nic_has_work(const struct nm_nic *nic)
+{
+	(void)nic;
+	return true;
+}
+
 void nm_nic_receive(struct nm_nic *nic, struct nm_packet *pkt)
 {
 	size_t off = 0;

@@ -18,11 +18,11 @@ enum {
 	SWEEP_NS = 50000,
 	SWEEP_COST_NS =
 		200, /* a queue: sweeps that find nothing take a tenth of the time at most */
-	SWEEP_FRUITFUL = 16, /* one lost ring among so many queues: the next sweep comes soon */
-	SWEEP_STEP = 64,     /* queues at a time, so that who rings meanwhile does not wait */
-	HOT_MIN = 16,	     /* pages that are looked at each time, however quiet */
-	HOT_NS = 5000000,    /* a page that has not rung for so long becomes cold */
-	COLD_NS = 1000000,   /* in which every cold page is looked at once */
+	SWEEP_FRUITFUL = 256, /* one lost ring among so many queues: the next sweep comes soon */
+	SWEEP_STEP = 64,      /* queues at a time, so that who rings meanwhile does not wait */
+	HOT_MIN = 16,	      /* pages that are looked at each time, however quiet */
+	HOT_NS = 5000000,     /* a page that has not rung for so long becomes cold */
+	COLD_NS = 1000000,    /* in which every cold page is looked at once */
 	BF_STEP = 0x100,
 	BF_END = PRM_UAR_PAGE_SIZE,
 	DOORBELLS_PER_POLL =
@@ -62,6 +62,7 @@ static void cool_down(struct nm_nic *nic, struct nm_uar *uar)
 
 static void use(struct nm_nic *nic, struct nm_uar *uar)
 {
+	nic->new_queue = true;
 	uar->rang_ns = nm_now(nic); /* it is about to */
 	if (uar->active)
 		return;

@@ -368,12 +368,18 @@ static bool timers_expire(struct nm_nic *nic, uint64_t now_ns)
 
 /* ---- the main loop ---- */
 
+bool nm_nic_has_work(const struct nm_nic *nic)
+{
+	return nic->new_queue || nic->run_head || nic->busy_cqs || nic->busy_eqs;
+}
+
 struct nm_progress nm_nic_progress(struct nm_nic *nic, uint64_t budget_ns)
 {
 	struct nm_progress p = {.worked = false, .next_ns = UINT64_MAX};
 	uint64_t deadline_ns = nm_now(nic) + (budget_ns < NM_SLICE_NS ? budget_ns : NM_SLICE_NS);
 	uint64_t now_ns;
 
+	nic->new_queue = false;
 	for (int round = 0; round < NM_ROUNDS; round++) {
 		uint64_t sweep_ns = UINT64_MAX;
 		bool moved;

@@ -342,6 +342,12 @@ uint8_t nm_nic_command(struct nm_nic *nic, const struct nm_cmd_ctx *ctx, const v
 		       size_t in_len, void *out, size_t out_len, char *why);
 
 /*
+ * After commands: is there something for nm_nic_progress() to do that was not there before? Only
+ * then need its owner wake up.
+ */
+bool nm_nic_has_work(const struct nm_nic *nic);
+
+/*
  * A packet from the link. Valid during the call. Never sends; answers leave from the next progress.
  * Malformed or unexpected packets are dropped with a diagnosis.
  */

@@ -567,6 +567,7 @@ struct nm_nic {
 	/* doorbell.c: pages that some queue uses. Each array has room for all pages. */
 	struct nm_uar **hot_uars, **cold_uars;
 	uint32_t nhot, ncold, next_cold;
+	bool new_queue;			    /* one was put on a page since the last progress */
 	uint64_t cold_ns;		    /* up to when the cold ones have been looked at */
 	struct nm_qp *run_head, **run_tail; /* QPs with work */
 	struct nm_cq *busy_cqs;	   /* cq.c: CQs with pending writes, arms to read, deaths to tell */

@@ -40,8 +40,10 @@ int nm_qp_attach(struct nm_qp *qp)
 	if (qp->has_sq) {
 		req->ring.bbs = 1u << qp->log_sq_size;
 		req->ring.st = qp->st;
-		req->ring.base = calloc(req->ring.bbs, PRM_WQEBB_SIZE);
-		req->wq = calloc(req->ring.bbs, sizeof(*req->wq));
+		/* Written before they are read; not cleared, so what is never used costs no memory.
+		 */
+		req->ring.base = malloc((size_t)req->ring.bbs * PRM_WQEBB_SIZE);
+		req->wq = malloc(req->ring.bbs * sizeof(*req->wq));
 		if (!req->ring.base || !req->wq) {
 			free_parts(rc);
 			return -ENOMEM;

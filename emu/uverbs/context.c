@@ -60,7 +60,7 @@ void *uv_obj_new(struct uv_ctx *ctx, enum uv_kind kind, size_t size, struct uv_o
 		 unsigned int nuses)
 {
 	struct uv_obj *obj;
-	uint32_t h = 0;
+	uint32_t h = ctx->full;
 
 	assert(nuses <= UV_MAX_USES && size >= sizeof(*obj));
 	while (h < ctx->slots && ctx->slot[h])
@@ -82,6 +82,7 @@ void *uv_obj_new(struct uv_ctx *ctx, enum uv_kind kind, size_t size, struct uv_o
 		ctx->newest->newer = obj;
 	ctx->newest = obj;
 	ctx->slot[h] = obj;
+	ctx->full = h + 1;
 	ctx->objects++;
 	return obj;
 }
@@ -102,6 +103,8 @@ void uv_obj_free(struct uv_ctx *ctx, struct uv_obj *obj)
 	if (obj->older)
 		obj->older->newer = obj->newer;
 	ctx->slot[obj->handle] = NULL;
+	if (obj->handle < ctx->full)
+		ctx->full = obj->handle;
 	ctx->objects--;
 	free(obj);
 }

@@ -8,45 +8,58 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
+#include "emu/space/space.h"
 #include "emu/uverbs/uv.h"
 
-enum { PAGE_SHIFT = 12, PAGES_SHIFT_MAX = 31 };
+enum { PAGE_SHIFT = 12, PAGES_SHIFT_MAX = 31, PROBE_PAGES = 16 };
 
-/*
- * The kernel copies, so a wrong address is EFAULT and not SIGSEGV. Where a container forbids
- * process_vm_*() even on oneself, trust the program as a plain library would.
- */
-static int copy(void *local, uint64_t remote, size_t len, bool out)
-{
-	struct iovec l = {local, len}, r = {(void *)(uintptr_t)remote, len};
-	ssize_t n;
-
-	if (!len)
-		return 0;
-	n = out ? process_vm_writev(getpid(), &l, 1, &r, 1, 0)
-		: process_vm_readv(getpid(), &l, 1, &r, 1, 0);
-	if (n == (ssize_t)len)
-		return 0;
-	if (n < 0 && (errno == EPERM || errno == ENOSYS)) {
-		if (!remote)
-			return -EFAULT;
-		memcpy(out ? r.iov_base : local, out ? local : r.iov_base, len);
-		return 0;
-	}
-	return -EFAULT;
-}
-
+/* A wrong address is EFAULT and not SIGSEGV, as if a kernel copied; under the guard, because a
+ * system call for each attribute would be most of what a verb costs. */
 int uv_copy_in(void *dst, uint64_t src, size_t len)
 {
-	return copy(dst, src, len, false);
+	if (!len)
+		return 0;
+	return src ? space_guarded_copy(dst, (const void *)(uintptr_t)src, len) : -EFAULT;
 }
 
 int uv_copy_out(uint64_t dst, const void *src, size_t len)
 {
-	return copy((void *)(uintptr_t)src, dst, len, true);
+	if (!len)
+		return 0;
+	return dst ? space_guarded_copy((void *)(uintptr_t)dst, src, len) : -EFAULT;
+}
+
+/* ---- is it mapped? ---- */
+
+struct probe {
+	uint64_t addr, end;
+	bool write;
+};
+
+/* Touches each page as pinning it would; a write that changes nothing. */
+static NM_MAY_FAULT void probe_fn(void *arg)
+{
+	const struct probe *p = arg;
+
+	for (uint64_t at = p->addr; at < p->end; at = (at | ((1 << PAGE_SHIFT) - 1)) + 1) {
+		uint8_t *byte = (uint8_t *)(uintptr_t)at;
+
+		if (p->write)
+			__atomic_fetch_or(byte, 0, __ATOMIC_RELAXED);
+		else
+			(void)*(volatile uint8_t *)byte;
+	}
+}
+
+/* True: all of it is there. False: it may be, the list of mappings knows. */
+static bool probe_range(uint64_t addr, uint64_t len, bool write)
+{
+	struct probe p = {.addr = addr, .end = addr + len, .write = write};
+
+	return len <= (uint64_t)PROBE_PAGES << PAGE_SHIFT && addr >= 1 << PAGE_SHIFT &&
+	       space_guarded(probe_fn, &p) == 0;
 }
 
 /* A line of /proc/self/maps: "start-end rwxp ...". */
@@ -87,6 +100,8 @@ int uv_range_check(uint64_t addr, uint64_t len, bool write)
 	if (addr + len < addr)
 		return uv_refuse(EINVAL, "range 0x%" PRIx64 " length 0x%" PRIx64 " wraps", addr,
 				 len);
+	if (probe_range(addr, len, write))
+		return 0;
 	f = fopen("/proc/self/maps", "re");
 	if (!f)
 		return 0; /* no /proc: the NIC will find out at the first access */

@@ -190,7 +190,7 @@ struct uv_ctx {
 	uint16_t uid;
 	uint32_t tdn;
 	struct uv_obj **slot; /* handle -> object */
-	uint32_t slots;
+	uint32_t slots, full; /* allocated; those below `full` are taken */
 	struct uv_obj *newest;
 	uint32_t objects;
 	uint64_t *clock_page; /* the NIC's mapping of the device's clock; NULL: there is none */

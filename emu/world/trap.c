@@ -17,6 +17,7 @@
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
@@ -28,7 +29,7 @@
 #define UFFD_USER_MODE_ONLY 1 /* since Linux 5.11 */
 #endif
 
-enum { TRAP_MAX_FILES = 64 };
+enum { TRAP_MAX_FILES = 64, TRAP_RANGES_STEP = 64 };
 
 struct mapping {
 	uint64_t start, end;
@@ -62,6 +63,9 @@ void trap_fini(struct trap *t)
 		close(t->fd); /* unregisters, and lets go of whoever is held up */
 	t->fd = -1;
 	t->armed = false;
+	free(t->ranges);
+	t->ranges = NULL;
+	t->cap = 0;
 }
 
 static bool parse_mapping(const char *line, struct mapping *m)
@@ -109,6 +113,23 @@ static bool protect(struct trap *t, const struct trap_uars *range, bool on)
 	return ioctl(t->fd, UFFDIO_WRITEPROTECT, &wp) == 0;
 }
 
+/* For one range more. */
+static bool room(struct trap *t)
+{
+	struct trap_uars *ranges;
+
+	if (t->nranges < t->cap)
+		return true;
+	if (t->cap >= TRAP_MAX_RANGES)
+		return false;
+	ranges = realloc(t->ranges, (t->cap + TRAP_RANGES_STEP) * sizeof(*ranges));
+	if (!ranges)
+		return false;
+	t->ranges = ranges;
+	t->cap += TRAP_RANGES_STEP;
+	return true;
+}
+
 static bool add_range(struct trap *t, const struct mapping *m)
 {
 	struct uffdio_register reg = {
@@ -117,7 +138,7 @@ static bool add_range(struct trap *t, const struct mapping *m)
 	};
 	struct trap_uars *range;
 
-	if (t->nranges == TRAP_MAX_RANGES || ioctl(t->fd, UFFDIO_REGISTER, &reg))
+	if (!room(t) || ioctl(t->fd, UFFDIO_REGISTER, &reg))
 		return false;
 	range = &t->ranges[t->nranges++];
 	range->start = m->start;

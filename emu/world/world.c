@@ -85,16 +85,19 @@ static void enter(struct world *w)
 }
 
 /*
- * Whatever a caller did may be work for the NIC (a QP at RTS whose WQEs were posted before, a
- * flush) or end the trap (a new UAR page): a sleeping thread looks at once, and often for a while.
+ * What a caller did may be work for the NIC (a QP at RTS whose WQEs were posted before, a flush) or
+ * end the trap (a queue on a new UAR page): then a sleeping thread looks at once, and often for a
+ * while. Most commands are neither, and need not wait for it.
  */
-static void leave(struct world *w)
+static void leave(struct world *w, bool work)
 {
-	w->last_work_ns = clock_ns();
+	if (work)
+		w->last_work_ns = clock_ns();
 	if (atomic_fetch_sub(&w->callers, 1) == 1)
 		pthread_cond_signal(&w->calm);
 	pthread_mutex_unlock(&w->lock);
-	waiter_kick(&w->waiter);
+	if (work)
+		waiter_kick(&w->waiter);
 }
 
 /*
@@ -467,7 +470,7 @@ struct world_nic *world_add_nic_at(struct world *w, const char *host,
 		errno = err;
 	}
 out:
-	leave(w);
+	leave(w, true);
 	return n;
 }
 
@@ -501,7 +504,7 @@ uint8_t world_command(struct world_nic *n, const struct nm_cmd_ctx *ctx, const v
 
 	enter(w);
 	status = nm_nic_command(n->nic, ctx, in, in_len, out, out_len, why);
-	leave(w);
+	leave(w, nm_nic_has_work(n->nic));
 	return status;
 }
 
@@ -514,7 +517,7 @@ bool world_clock_add(struct world *w, uint64_t *page)
 	if (room)
 		w->clocks[w->nclocks++] = page;
 	tick(w);
-	leave(w);
+	leave(w, true);
 	return room;
 }
 
@@ -524,14 +527,14 @@ void world_clock_remove(struct world *w, uint64_t *page)
 	for (unsigned int i = 0; i < w->nclocks; i++)
 		if (w->clocks[i] == page)
 			w->clocks[i] = w->clocks[--w->nclocks];
-	leave(w);
+	leave(w, true);
 }
 
 void world_locked(struct world *w, void (*fn)(void *arg), void *arg)
 {
 	enter(w);
 	fn(arg);
-	leave(w);
+	leave(w, true);
 }
 
 bool world_peek(struct world *w, void (*fn)(void *arg), void *arg, uint64_t timeout_us)

@@ -67,8 +67,8 @@ struct nm_nic *world_nic_model(struct world_nic *n);
 
 /*
  * nm_nic_command() under the lock. A command waits for at most the slice that the NIC's thread is
- * in; the thread gives way to commands before it takes the next. Afterwards the thread is awake,
- * for a command may be work for it.
+ * in; the thread gives way to commands before it takes the next. Afterwards the thread is awake
+ * if the command was work for it.
  */
 uint8_t world_command(struct world_nic *n, const struct nm_cmd_ctx *ctx, const void *in,
 		      size_t in_len, void *out, size_t out_len, char *why);

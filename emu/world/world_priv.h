@@ -70,7 +70,7 @@ void waiter_tune_thread(void);
 /* ---- trap.c: write protection of the program's UAR mappings. The NIC's thread alone calls it.
  * ---- */
 
-enum { TRAP_MAX_RANGES = 64 };
+enum { TRAP_MAX_RANGES = 8192 };
 
 struct trap_uars {
 	uint64_t start, len; /* bytes, page aligned */
@@ -79,8 +79,8 @@ struct trap_uars {
 struct trap {
 	int fd;		    /* readable when a store has been caught; -1: not available */
 	_Atomic bool armed; /* written by the thread */
-	unsigned int nranges;
-	struct trap_uars ranges[TRAP_MAX_RANGES]; /* of the program, registered at the last arm */
+	unsigned int nranges, cap;
+	struct trap_uars *ranges; /* of the program, registered at the last arm; cap allocated */
 };
 
 /* False: the kernel does not offer it. */

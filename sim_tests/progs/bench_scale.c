@@ -4,12 +4,11 @@
  * Each line is a measure and is printed as "NAME VALUE UNIT"; ratios are of stretches that take
  * turns.
  *
- *   bench_scale qps [-n QPS]    creates and connects QPS QPs, 8-byte WRITEs on all in turn against
- *                               WRITEs on one; then memory and idle CPU time
- *   bench_scale uars [-n UARS]  a QP on each of UARS pages of its own (thread domains): CPU time
- *                               while all are idle, and the rate on one QP against that without
- * them bench_scale mr [-n TIMES]   ibv_reg_mr() and ibv_dereg_mr() of 4 KiB, beside QPs that are
- * idle
+ *   bench_scale qps [-n QPS]    creates and connects QPS QPs; batches of 16 WRITEs of 8 bytes on
+ * all in turn against those on one; then memory and idle CPU time bench_scale uars [-n UARS]  a QP
+ * on each of UARS pages of its own (thread domains): CPU time while all are idle, and the rate on
+ * one QP against that without them bench_scale mr [-n TIMES]   ibv_reg_mr() and ibv_dereg_mr() of 4
+ * KiB, beside QPs that are idle
  *
  *   -d DEVICE, -x GID INDEX
  */
@@ -26,10 +25,12 @@
 
 enum {
 	WRITE_BYTES = 8,
-	TURNS = 5,	 /* of two stretches that are compared */
-	TURN_MS = 300,	 /* length of one */
-	DEPTH = 16,	 /* WRITEs in flight of one QP, and of a QP among many */
-	CQ_DEPTH = 4096, /* what all of them together have in flight is half of it */
+	TURNS = 5,     /* of two stretches that are compared */
+	TURN_MS = 300, /* length of one */
+	BATCH = 16,
+	DEPTH = 4,	 /* batches in flight of one QP */
+	ALL_DEPTH = 256, /* and of many */
+	CQ_DEPTH = 4096,
 	QUIET_MS = 1500, /* the NIC comes to rest */
 	COUNT_MS = 1000, /* while CPU time is counted */
 	IDLE_QPS_FEW = 10,
@@ -78,7 +79,7 @@ static double idle_percent(void)
 	return 100 * (cpu_us() - before_us) / (double)(vp_now_us() - start_us);
 }
 
-/* Resident memory, KiB; with `own`, without what is shared with other processes (libraries). */
+/* Resident memory, KiB. */
 static double resident_kib(void)
 {
 	unsigned long total = 0, resident = 0;
@@ -95,7 +96,7 @@ static double resident_kib(void)
 
 static struct ibv_qp *add_qp(struct ibv_pd *of)
 {
-	struct vp_qp_opts opts = {.send_wr = DEPTH, .recv_wr = 1};
+	struct vp_qp_opts opts = {.send_wr = DEPTH * BATCH, .recv_wr = 1};
 	struct vp_dest self;
 	struct ibv_qp *qp = vp_qp_open(of, &cq, &cq, &opts, NULL);
 
@@ -116,19 +117,24 @@ static int add_qps(uint32_t n)
 	return 0;
 }
 
+/* BATCH WRITEs, the last one signaled, and one doorbell. */
 static int post(struct ibv_qp *qp)
 {
 	struct ibv_sge sge = {(uintptr_t)src, WRITE_BYTES, src_mr->lkey};
-	struct ibv_send_wr *bad, wr = {
-					 .sg_list = &sge,
-					 .num_sge = 1,
-					 .opcode = IBV_WR_RDMA_WRITE,
-					 .send_flags = IBV_SEND_SIGNALED,
-				 };
+	struct ibv_send_wr wr[BATCH], *bad;
 
-	wr.wr.rdma.remote_addr = (uintptr_t)dst;
-	wr.wr.rdma.rkey = dst_mr->rkey;
-	errno = ibv_post_send(qp, &wr, &bad);
+	for (int i = 0; i < BATCH; i++) {
+		wr[i] = (struct ibv_send_wr){
+			.sg_list = &sge,
+			.num_sge = 1,
+			.opcode = IBV_WR_RDMA_WRITE,
+			.send_flags = i + 1 == BATCH ? IBV_SEND_SIGNALED : 0,
+			.next = i + 1 == BATCH ? NULL : &wr[i + 1],
+		};
+		wr[i].wr.rdma.remote_addr = (uintptr_t)dst;
+		wr[i].wr.rdma.rkey = dst_mr->rkey;
+	}
+	errno = ibv_post_send(qp, wr, &bad);
 	if (!errno)
 		return 0;
 	perror("ibv_post_send");
@@ -136,20 +142,22 @@ static int post(struct ibv_qp *qp)
 }
 
 /*
- * WRITEs on QPs [from, from + n) in turn for about TURN_MS, as many in flight as `flight`. Adds to
- * the count and the time. 0 or -1.
+ * Batches on the first n QPs in turn for about TURN_MS, as many in flight as `flight`. Adds to the
+ * count of messages and the time. 0 or -1.
  */
-static int stretch(uint32_t from, uint32_t n, uint32_t flight, double *messages, double *us)
+static int stretch(uint32_t n, uint32_t flight, double *messages, double *us)
 {
 	int64_t start_us = vp_now_us();
 	uint32_t in_flight = 0, at = 0;
 	struct ibv_wc wc;
 
-	while (vp_now_us() - start_us < TURN_MS * 1000 || in_flight) {
+	for (;;) {
 		bool more = vp_now_us() - start_us < TURN_MS * 1000;
 
+		if (!more && !in_flight)
+			break;
 		while (more && in_flight < flight) {
-			if (post(qps[from + at]))
+			if (post(qps[at]))
 				return -1;
 			at = (at + 1) % n;
 			in_flight++;
@@ -160,21 +168,20 @@ static int stretch(uint32_t from, uint32_t n, uint32_t flight, double *messages,
 			return -1;
 		}
 		in_flight--;
-		(*messages)++;
+		*messages += BATCH;
 	}
 	*us += (double)(vp_now_us() - start_us);
 	return 0;
 }
 
-/* The same number of messages in flight, on the first QP and on all: rate of all over that of one.
- */
+/* One QP as full as it can be, against all of them in turn. */
 static int compare(double *one_rate, double *all_rate)
 {
 	double messages[2] = {0, 0}, us[2] = {0, 0};
 
 	for (int i = 0; i < TURNS; i++)
-		if (stretch(0, 1, DEPTH, &messages[0], &us[0]) ||
-		    stretch(0, nqps, DEPTH, &messages[1], &us[1]))
+		if (stretch(1, DEPTH, &messages[0], &us[0]) ||
+		    stretch(nqps, ALL_DEPTH, &messages[1], &us[1]))
 			return -1;
 	*one_rate = messages[0] / us[0];
 	*all_rate = messages[1] / us[1];
@@ -230,13 +237,13 @@ static int measure_uars(void)
 		if (i)
 			continue;
 		for (int turn = 0; turn < TURNS; turn++)
-			if (stretch(0, 1, DEPTH, &messages, &us))
+			if (stretch(1, DEPTH, &messages, &us))
 				return -1;
 		before = messages / us;
 	}
 	messages = us = 0;
 	for (int turn = 0; turn < TURNS; turn++)
-		if (stretch(0, 1, DEPTH, &messages, &us))
+		if (stretch(1, DEPTH, &messages, &us))
 			return -1;
 	printf("rate_alone %.3f M/s\nrate_among %.3f M/s\nrate_ratio %.3f of alone\n", before,
 	       messages / us, messages / us / before);
