@@ -43,7 +43,6 @@ RIG_TEST(cmd_caps, what_is_not_modelled_is_not_advertised)
 {
 	const uint8_t *cap = query_cap(rig, 0x01);
 
-	cr_expect_eq(PRM_GET(cmd_hca_cap, cap, xrc), 0);
 	cr_expect_eq(PRM_GET(cmd_hca_cap, cap, dct), 0);
 	cr_expect_eq(PRM_GET(cmd_hca_cap, cap, pg), 0);
 	cr_expect_eq(PRM_GET(cmd_hca_cap, cap, eth_net_offloads), 0);

@@ -384,7 +384,9 @@ struct hx_qp *hx_qp(struct hx *h, uint32_t nic, const struct hx_qp_attr *attr)
 	default_attr(h, nic, &qp->attr);
 	qp->uar = qp->attr.uar;
 	qp->sq_size = 1u << qp->attr.log_sq;
-	qp->rq_size = qp->attr.no_rq ? 0 : 1u << qp->attr.log_rq;
+	qp->rq_size = qp->attr.no_rq || qp->attr.srqn || qp->attr.st == PRM_QP_ST_XRC
+			      ? 0
+			      : 1u << qp->attr.log_rq;
 	rq_len = (uint64_t)qp->rq_size << qp->attr.log_rq_stride;
 	rq_len = (rq_len + 63) / 64 * 64;
 	len = rq_len + (uint64_t)qp->sq_size * 64;
@@ -403,8 +405,11 @@ struct hx_qp *hx_qp(struct hx *h, uint32_t nic, const struct hx_qp_attr *attr)
 	PRM_SET(qpc, qpc, send_dbr_mode, qp->attr.no_dbr);
 	PRM_SET(qpc, qpc, cqn_snd, qp->scq->cqn);
 	PRM_SET(qpc, qpc, cqn_rcv, qp->rcq->cqn);
-	if (qp->attr.no_rq) {
-		PRM_SET(qpc, qpc, rq_type, PRM_RQ_NONE);
+	PRM_SET(qpc, qpc, srqn_rmpn_xrqn, qp->attr.srqn);
+	PRM_SET(qpc, qpc, xrcd, qp->attr.xrcd);
+	PRM_SET(qpc, qpc, no_sq, qp->attr.xrcd != 0);
+	if (!qp->rq_size) {
+		PRM_SET(qpc, qpc, rq_type, qp->attr.no_rq ? PRM_RQ_NONE : PRM_RQ_SRQ);
 	} else {
 		PRM_SET(qpc, qpc, log_rq_size, qp->attr.log_rq);
 		PRM_SET(qpc, qpc, log_rq_stride, qp->attr.log_rq_stride - 4u);
@@ -631,6 +636,8 @@ uint16_t hx_post(struct hx_qp *qp, const struct hx_wr *wr)
 		memcpy(octoword(qp, ow++), (const uint8_t *)wr->raw + 16 * (size_t)i, 16);
 	if (wr->av)
 		ow = put_av(qp, ow, wr->av);
+	if (qp->attr.st == PRM_QP_ST_XRC)
+		prm_store32(octoword(qp, ow++), wr->srqn);
 	if (rdma) {
 		uint8_t *raddr = octoword(qp, ow++);
 

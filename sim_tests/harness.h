@@ -136,6 +136,8 @@ struct hx_qp_attr {
 	struct hx_cq *cq_snd, *cq_rcv; /* NULL: new ones */
 	uint8_t log_cq;		       /* 0: 8 */
 	uint32_t pd, uar;	       /* 0: the NIC's */
+	uint32_t srqn;		       /* not 0: instead of a receive queue */
+	uint32_t xrcd;		       /* not 0: an XRC target, without a send queue */
 };
 
 struct hx_qp {
@@ -186,6 +188,7 @@ struct hx_wr {
 	uint32_t rkey;
 	uint64_t swap_add, compare;
 	uint32_t wait_index, wait_cqn;
+	uint32_t srqn;			  /* XRC: the peer's */
 	uint64_t swap_mask, compare_mask; /* masked atomics */
 	uint8_t opmod;
 	const struct hx_av *av; /* UD */

@@ -43,6 +43,7 @@ static const struct {
 	{"create_mkey_in", "mkc", "memory_key_mkey_entry"},
 	{"query_mkey_out", "mkc", "memory_key_mkey_entry"},
 	{"create_rmp_in", "rmpc", "ctx"},
+	{"modify_rmp_in", "rmpc", "ctx"},
 	{"create_uctx_in", "cap", "uctx"},
 	{"modify_cq_in", "field_select", "modify_field_select_resize_field_select"},
 	{"eqe", "type", "event_type"},
@@ -60,6 +61,7 @@ static const char *const not_in_kernel[] = {
 	"cqc.always_armed_cq",
 	"create_cq_in.cq_umem_offset",
 	"create_cq_in.cq_umem_id",
+	"create_rmp_in.pas", /* there a member of the wq */
 	"create_mkey_in.mkey_index",
 	"create_mkey_in.mkey_umem_id",
 	"create_mkey_in.mkey_umem_offset",

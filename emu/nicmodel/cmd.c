@@ -48,6 +48,14 @@ static const struct cmd_row cmd_table[] = {
 	ROW_(SQD_RTS_QP, false, 0x100, 0x10, modify_qp),
 	ROW_(INIT2INIT_QP, false, 0x100, 0x10, modify_qp),
 	ROW_(QUERY_QP, false, 0x10, 0x100, query_qp),
+	ROW_(CREATE_SRQ, false, 0x110, 0x10, create_srq),
+	ROW_(DESTROY_SRQ, false, 0x10, 0x10, destroy_srq),
+	ROW_(QUERY_SRQ, false, 0x10, 0x50, query_srq),
+	ROW_(ARM_RQ, false, 0x10, 0x10, arm_rq),
+	ROW_(CREATE_XRC_SRQ, false, 0x110, 0x10, create_xrc_srq),
+	ROW_(DESTROY_XRC_SRQ, false, 0x10, 0x10, destroy_xrc_srq),
+	ROW_(QUERY_XRC_SRQ, false, 0x10, 0x50, query_xrc_srq),
+	ROW_(ARM_XRC_SRQ, false, 0x10, 0x10, arm_xrc_srq),
 	ROW_(QUERY_VPORT_STATE, false, 0x10, 0x10, query_vport_state),
 	ROW_(QUERY_NIC_VPORT_CONTEXT, false, 0x10, 0x110, query_nic_vport_context),
 	ROW_(QUERY_ROCE_ADDRESS, false, 0x10, 0x30, query_roce_address),
@@ -65,8 +73,14 @@ static const struct cmd_row cmd_table[] = {
 	ROW_(ACCESS_REG, false, 0x10, 0x10, access_reg),
 	ROW_(ATTACH_TO_MCG, false, 0x20, 0x10, attach_to_mcg),
 	ROW_(DETACH_FROM_MCG, false, 0x20, 0x10, detach_from_mcg),
+	ROW_(ALLOC_XRCD, false, 0x10, 0x10, alloc_xrcd),
+	ROW_(DEALLOC_XRCD, false, 0x10, 0x10, dealloc_xrcd),
 	ROW_(ALLOC_TRANSPORT_DOMAIN, false, 0x10, 0x10, alloc_td),
 	ROW_(DEALLOC_TRANSPORT_DOMAIN, false, 0x10, 0x10, dealloc_td),
+	ROW_(CREATE_RMP, false, 0x110, 0x10, create_rmp),
+	ROW_(MODIFY_RMP, false, 0x110, 0x10, modify_rmp),
+	ROW_(DESTROY_RMP, false, 0x10, 0x10, destroy_rmp),
+	ROW_(QUERY_RMP, false, 0x10, 0x110, query_rmp),
 	ROW_(CREATE_GENERAL_OBJECT, false, 0x10, 0x10, create_general),
 	ROW_(DESTROY_GENERAL_OBJECT, false, 0x10, 0x10, destroy_general),
 	ROW_(CREATE_UCTX, true, 0x20, 0x10, create_uctx),
@@ -97,6 +111,8 @@ static const char *const obj_names[NM_OBJ_TYPES] = {
 	[NM_OBJ_EQ] = "EQ",
 	[NM_OBJ_CQ] = "CQ",
 	[NM_OBJ_QP] = "QP",
+	[NM_OBJ_SRQ] = "SRQ",
+	[NM_OBJ_XRCD] = "XRC domain",
 	[NM_OBJ_QCOUNTER] = "counter set",
 	[NM_OBJ_RESERVED_QPN] = "run of reserved QPNs",
 };
@@ -282,7 +298,8 @@ struct nm_obj *nm_cmd_use(struct nm_cmd *c, enum nm_obj_type type, uint32_t numb
 	struct nm_obj *obj = nm_obj_get(c->nic, type, number);
 
 	*status = PRM_STATUS_OK;
-	if (!obj_gone(obj) && !obj->uid && (type == NM_OBJ_EQ || type == NM_OBJ_UAR))
+	if (!obj_gone(obj) && !obj->uid &&
+	    (type == NM_OBJ_EQ || type == NM_OBJ_UAR || type == NM_OBJ_XRCD))
 		return obj;
 	return nm_cmd_own(c, type, number, status);
 }
@@ -424,7 +441,8 @@ static const struct {
 	enum nm_obj_type type;
 	void (*free)(struct nm_obj *obj);
 } free_order[NM_OBJ_TYPES] = {
-	{NM_OBJ_QP, nm_qp_free},	  {NM_OBJ_CQ, nm_cq_free},
+	{NM_OBJ_QP, nm_qp_free},	  {NM_OBJ_SRQ, nm_srq_free},
+	{NM_OBJ_XRCD, nm_plain_free},	  {NM_OBJ_CQ, nm_cq_free},
 	{NM_OBJ_EQ, nm_eq_free},	  {NM_OBJ_MKEY, nm_mkey_free},
 	{NM_OBJ_UMEM, nm_umem_free},	  {NM_OBJ_UAR, nm_uar_free},
 	{NM_OBJ_PD, nm_pd_free},	  {NM_OBJ_TD, nm_plain_free},

@@ -53,7 +53,7 @@ uint8_t nm_cmd_fail(struct nm_cmd *c, uint8_t status, uint32_t syndrome, const c
 
 /*
  * The object `number` names, if the caller may use it; else NULL and *status is set (BAD_RES). What
- * a driver made for all (EQs, UAR pages) may be used by every context.
+ * a driver made for all (EQs, UAR pages, XRC domains) may be used by every context.
  */
 struct nm_obj *nm_cmd_use(struct nm_cmd *c, enum nm_obj_type type, uint32_t number,
 			  uint8_t *status);
@@ -70,7 +70,10 @@ uint8_t nm_cmd_end(struct nm_cmd *c, enum nm_obj_type type, uint32_t number,
 		   void (*end)(struct nm_obj *));
 
 /* The unit of log_page_size in every context but the mkey's (PRM: log_pg_sz). */
-enum { NM_LOG_ADAPTER_PAGE = 12 };
+enum {
+	NM_LOG_ADAPTER_PAGE = 12,
+	NM_LOG_PAGE_MAX = 52, /* more would leave no address bits */
+};
 
 /* Where a queue's memory is: a page list in the mailbox, or a window of a umem. */
 struct nm_cmd_region {
@@ -103,6 +106,7 @@ void nm_mkey_free(struct nm_obj *obj);
 void nm_eq_free(struct nm_obj *obj);
 void nm_cq_free(struct nm_obj *obj);
 void nm_qp_free(struct nm_obj *obj);
+void nm_srq_free(struct nm_obj *obj);
 /*
  * Every object of `uid` in an order in which users go before what they use; all owners' if `all`.
  * What the driver's objects still use becomes the driver's instead.
@@ -141,6 +145,20 @@ typedef uint8_t (*nm_cmd_fn)(struct nm_cmd *c);
 	X(query_q_counter)                                                                         \
 	X(create_general)                                                                          \
 	X(destroy_general)                                                                         \
+	X(create_rmp)                                                                              \
+	X(create_srq)                                                                              \
+	X(create_xrc_srq)                                                                          \
+	X(modify_rmp)                                                                              \
+	X(arm_rq)                                                                                  \
+	X(arm_xrc_srq)                                                                             \
+	X(query_rmp)                                                                               \
+	X(query_srq)                                                                               \
+	X(query_xrc_srq)                                                                           \
+	X(destroy_rmp)                                                                             \
+	X(destroy_srq)                                                                             \
+	X(destroy_xrc_srq)                                                                         \
+	X(alloc_xrcd)                                                                              \
+	X(dealloc_xrcd)                                                                            \
 	X(create_uctx)                                                                             \
 	X(destroy_uctx)                                                                            \
 	X(create_umem)                                                                             \

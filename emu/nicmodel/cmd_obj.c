@@ -4,10 +4,6 @@
 
 #include "emu/nicmodel/cmd.h"
 
-enum {
-	NM_LOG_PAGE_MAX = 52, /* more would leave no address bits */
-};
-
 static uint8_t plain_alloc(struct nm_cmd *c, enum nm_obj_type type, size_t size)
 {
 	struct nm_obj *obj = calloc(1, size);

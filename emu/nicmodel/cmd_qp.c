@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "emu/nicmodel/cmd.h"
-#include "emu/nicmodel/rc.h"
+#include "emu/nicmodel/srq.h"
 
 enum {
 	NM_LOG_SQ_MAX = 15,	   /* log_max_qp_sz, WQEBBs and receive entries alike */
@@ -104,10 +104,15 @@ static uint8_t qp_service(struct nm_cmd *c, struct nm_qp *qp)
 	if (!qp->service)
 		return nm_cmd_fail(c, PRM_STATUS_BAD_PARAM, NM_SYND_UNMODELLED,
 				   "service type %u is not modelled (nor advertised)", qp->st);
-	if (qp->rq_type != PRM_RQ_REGULAR && qp->rq_type != PRM_RQ_NONE)
+	if (qp->rq_type == PRM_RQ_CRQ || qp->rq_type > PRM_RQ_NONE)
 		return nm_cmd_fail(c, PRM_STATUS_BAD_PARAM, NM_SYND_UNMODELLED,
-				   "rq_type %u; a queue of its own (0) or none (3) are modelled",
+				   "rq_type %u; a queue of its own (0), a shared one (1) or none "
+				   "(3) are modelled",
 				   qp->rq_type);
+	if (qp->service->srq_by_packet && qp->rq_type == PRM_RQ_REGULAR)
+		return nm_cmd_fail(c, PRM_STATUS_BAD_PARAM, NM_SYND_FIELD,
+				   "an %s QP has no receive queue of its own (rq_type 0)",
+				   qp->service->name);
 	if (PRM_GET(create_qp_in, c->in, input_qpn))
 		return nm_cmd_fail(c, PRM_STATUS_BAD_PARAM, NM_SYND_FIELD,
 				   "input_qpn is 0x%x; the device chooses the number",
@@ -125,6 +130,8 @@ static uint8_t qp_geometry(struct nm_cmd *c, struct nm_qp *qp)
 
 	qp->has_sq = !PRM_GET(qpc, qp->qpc, no_sq);
 	qp->has_rq = qp->rq_type == PRM_RQ_REGULAR;
+	/* An initiator receives nothing, a target has what its packets name. */
+	qp->uses_srq = qp->service->srq_by_packet ? !qp->has_sq : qp->rq_type == PRM_RQ_SRQ;
 	qp->no_dbr = PRM_GET(qpc, qp->qpc, send_dbr_mode) == 1;
 	qp->log_sq_size = qp->has_sq ? (uint8_t)PRM_GET(qpc, qp->qpc, log_sq_size) : 0;
 	qp->log_rq_size = qp->has_rq ? (uint8_t)PRM_GET(qpc, qp->qpc, log_rq_size) : 0;
@@ -133,10 +140,16 @@ static uint8_t qp_geometry(struct nm_cmd *c, struct nm_qp *qp)
 	rq_bytes = qp->has_rq ? UINT64_C(1) << (qp->log_rq_size + qp->rq_stride_log) : 0;
 	/* The send queue starts at a whole WQEBB behind the receive queue. */
 	qp->sq_off = (uint32_t)((rq_bytes + PRM_WQEBB_SIZE - 1) / PRM_WQEBB_SIZE * PRM_WQEBB_SIZE);
-	if (!qp->has_sq && !qp->has_rq)
+	if (!qp->has_sq && !qp->has_rq && !qp->uses_srq)
 		return nm_cmd_fail(c, PRM_STATUS_BAD_PARAM, NM_SYND_FIELD,
 				   "neither a send nor a receive queue");
 	return PRM_STATUS_OK;
+}
+
+/* One that only receives from a shared queue has no ring, doorbell or record. */
+static bool qp_has_rings(const struct nm_qp *qp)
+{
+	return qp->has_sq || qp->has_rq;
 }
 
 static uint8_t qp_ring(struct nm_cmd *c, struct nm_qp *qp)
@@ -154,14 +167,47 @@ static uint8_t qp_ring(struct nm_cmd *c, struct nm_qp *qp)
 		.page_off = ((uint64_t)PRM_GET(qpc, qp->qpc, page_offset) << log_page) /
 			    NM_PAGE_OFFSET_UNITS,
 		.len = len};
-	uint8_t status = nm_cmd_region(c, &r, &qp->mem, &qp->umem);
+	uint8_t status;
 
+	if (!qp_has_rings(qp))
+		return PRM_STATUS_OK;
+	status = nm_cmd_region(c, &r, &qp->mem, &qp->umem);
 	for (uint32_t n = 0; !status && n < qp->mem.next; n++) {
 		if (qp->mem.ext[n].addr % PRM_WQEBB_SIZE)
 			return nm_cmd_fail(c, PRM_STATUS_BAD_PARAM, NM_SYND_ADDRESS,
 					   "the rings at 0x%llx are not aligned to 64 bytes",
 					   (unsigned long long)qp->mem.ext[n].addr);
 	}
+	return status;
+}
+
+/* What a QP without a queue of its own takes its WQEs from. */
+static uint8_t qp_shared(struct nm_cmd *c, struct nm_qp *qp)
+{
+	uint8_t status;
+
+	if (qp->service->srq_by_packet) {
+		qp->xrcd = (struct nm_xrcd *)nm_cmd_use(c, NM_OBJ_XRCD, PRM_GET(qpc, qp->qpc, xrcd),
+							&status);
+		return status;
+	}
+	qp->srq = (struct nm_srq *)nm_cmd_use(c, NM_OBJ_SRQ, PRM_GET(qpc, qp->qpc, srqn_rmpn_xrqn),
+					      &status);
+	if (qp->srq && qp->srq->kind == NM_SRQ_XRC)
+		return nm_cmd_fail(c, PRM_STATUS_BAD_PARAM, NM_SYND_FIELD,
+				   "SRQ 0x%x is one of XRC, the QP is %s", qp->srq->obj.number,
+				   qp->service->name);
+	return status;
+}
+
+/* Where it receives from and where that completes: with XRC the queue of each packet says. */
+static uint8_t qp_receives(struct nm_cmd *c, struct nm_qp *qp)
+{
+	uint8_t status = qp->uses_srq ? qp_shared(c, qp) : PRM_STATUS_OK;
+
+	if (!status && (qp->has_rq || qp->srq))
+		qp->cq_rcv = (struct nm_cq *)nm_cmd_use(c, NM_OBJ_CQ,
+							PRM_GET(qpc, qp->qpc, cqn_rcv), &status);
 	return status;
 }
 
@@ -174,20 +220,19 @@ static uint8_t qp_objects(struct nm_cmd *c, struct nm_qp *qp)
 	qp->pd = (struct nm_pd *)nm_cmd_use(c, NM_OBJ_PD, qp->pdn, &status);
 	if (!qp->pd)
 		return status;
-	qp->uar = (struct nm_uar *)nm_cmd_use(c, NM_OBJ_UAR, PRM_GET(qpc, qp->qpc, uar_page),
-					      &status);
-	if (!qp->uar)
-		return status;
+	if (qp_has_rings(qp)) {
+		qp->uar = (struct nm_uar *)nm_cmd_use(c, NM_OBJ_UAR,
+						      PRM_GET(qpc, qp->qpc, uar_page), &status);
+		if (!qp->uar)
+			return status;
+	}
 	if (qp->has_sq) {
 		qp->cq_snd = (struct nm_cq *)nm_cmd_use(c, NM_OBJ_CQ,
 							PRM_GET(qpc, qp->qpc, cqn_snd), &status);
 		if (!qp->cq_snd)
 			return status;
 	}
-	if (qp->has_rq)
-		qp->cq_rcv = (struct nm_cq *)nm_cmd_use(c, NM_OBJ_CQ,
-							PRM_GET(qpc, qp->qpc, cqn_rcv), &status);
-	return status;
+	return qp_receives(c, qp);
 }
 
 /* QUERY_QP answers with a valid MTU in every state, so a new QP has its port's. */
@@ -216,7 +261,7 @@ static uint8_t qp_build(struct nm_cmd *c, struct nm_qp *qp)
 	if (!status)
 		status = qp_ring(c, qp);
 	/* Without a record for the send queue a QP that receives still has one. */
-	if (!status)
+	if (!status && qp_has_rings(qp))
 		status = nm_cmd_dbr(c, PRM_GET(qpc, qp->qpc, dbr_umem_valid),
 				    PRM_GET(qpc, qp->qpc, dbr_umem_id),
 				    PRM_GET64(qpc, qp->qpc, dbr_addr), &qp->dbr, &qp->dbr_umem);
@@ -244,16 +289,32 @@ static void qp_link(struct nm_qp *qp)
 		qp->cq_rcv->obj.users++;
 		nm_link_add(&qp->cq_rcv->rcv_qps, &qp->rcv_link);
 	}
+	if (qp->srq)
+		qp->srq->obj.users++;
+	if (qp->xrcd)
+		qp->xrcd->obj.users++;
+	if (!qp->uar)
+		return;
 	qp->uar->obj.users++;
 	nm_uar_add_qp(qp);
 }
 
-static void qp_unlink(struct nm_qp *qp)
+static void qp_leave_uar(struct nm_qp *qp)
 {
 	nm_uar_remove_qp(qp);
+	nm_uar_put(qp->uar);
+}
+
+static void qp_unlink(struct nm_qp *qp)
+{
+	if (qp->uar)
+		qp_leave_uar(qp);
 	nm_link_del(&qp->snd_link);
 	nm_link_del(&qp->rcv_link);
-	nm_uar_put(qp->uar);
+	if (qp->xrcd)
+		qp->xrcd->obj.users--;
+	if (qp->srq)
+		qp->srq->obj.users--;
 	if (qp->cq_rcv)
 		qp->cq_rcv->obj.users--;
 	if (qp->cq_snd)

@@ -114,15 +114,28 @@ static void eq_async(struct nm_nic *nic, const struct nm_ring_entry *e)
 	}
 }
 
-void nm_eq_qp_event(struct nm_nic *nic, uint8_t type, uint32_t qpn)
+/* Of what an event is about (PRM, affiliated event). */
+enum eqe_resource { EQE_QP = 0, EQE_SRQ = 2 };
+
+static void queue_event(struct nm_nic *nic, uint8_t type, enum eqe_resource what, uint32_t number)
 {
 	struct nm_ring_entry e;
 
 	assert(type < 64);
 	eqe_init(&e, type);
-	e.bytes[PRM_EQE_RES_TYPE + 3] = 0; /* a QP (PRM, affiliated event) */
-	prm_store32(e.bytes + PRM_EQE_NUMBER, qpn);
+	e.bytes[PRM_EQE_RES_TYPE + 3] = (uint8_t)what;
+	prm_store32(e.bytes + PRM_EQE_NUMBER, number);
 	eq_async(nic, &e);
+}
+
+void nm_eq_qp_event(struct nm_nic *nic, uint8_t type, uint32_t qpn)
+{
+	queue_event(nic, type, EQE_QP, qpn);
+}
+
+void nm_eq_srq_event(struct nm_nic *nic, uint8_t type, uint32_t srqn)
+{
+	queue_event(nic, type, EQE_SRQ, srqn);
 }
 
 void nm_eq_cq_error(struct nm_nic *nic, uint32_t cqn, uint8_t syndrome)

@@ -29,6 +29,8 @@ static const struct {
 	[NM_OBJ_EQ] = {1, 63},
 	[NM_OBJ_CQ] = {0x80, 1 << 16},
 	[NM_OBJ_QP] = {0x100, NM_RESERVED_QPN_FIRST - 0x100},
+	[NM_OBJ_SRQ] = {1, 1 << 15},
+	[NM_OBJ_XRCD] = {1, 1 << 15},
 	[NM_OBJ_QCOUNTER] = {1, 255},
 	[NM_OBJ_RESERVED_QPN] = {0, NM_RESERVED_QPN_RUNS},
 };
@@ -81,6 +83,7 @@ struct nm_nic *nm_nic_create(const struct nm_config *config, const struct nm_ops
 	}
 	nic->table[NM_OBJ_UAR].limit = config->uar_pages - 1;
 	nic->table[NM_OBJ_QP].first |= config->qpn_prefix;
+	nic->table[NM_OBJ_SRQ].first |= config->qpn_prefix;
 	nm_null_mkey_init(nic);
 	nic->run_tail = &nic->run_head;
 	nic->hot_uars = calloc(config->uar_pages, sizeof(*nic->hot_uars));
@@ -107,8 +110,8 @@ void nm_nic_destroy(struct nm_nic *nic)
 		assert(nic->table[type].count == 0);
 		free(nic->table[type].slot);
 	}
-	assert(!nic->busy_cqs && !nic->held_cqs && !nic->busy_eqs && !nic->run_head &&
-	       !nic->ntimers);
+	assert(!nic->busy_cqs && !nic->held_cqs && !nic->busy_eqs && !nic->busy_srqs &&
+	       !nic->run_head && !nic->ntimers);
 	assert(!nic->nhot && !nic->ncold);
 	free(nic->hot_uars);
 	free(nic->cold_uars);
@@ -389,6 +392,7 @@ struct nm_progress nm_nic_progress(struct nm_nic *nic, uint64_t budget_ns)
 		moved |= timers_expire(nic, now_ns);
 		moved |= run_round(nic, deadline_ns);
 		moved |= nm_cqs_progress(nic);
+		moved |= nm_srqs_progress(nic);
 		moved |= nm_eqs_progress(nic);
 		p.worked |= moved;
 		p.next_ns = sweep_ns;
@@ -400,7 +404,8 @@ struct nm_progress nm_nic_progress(struct nm_nic *nic, uint64_t budget_ns)
 		p.next_ns = nic->timers[0]->timer_ns;
 	if (nic->held_cqs && nm_cqs_held_until(nic) < p.next_ns)
 		p.next_ns = nm_cqs_held_until(nic);
-	if ((nic->run_head || nic->busy_cqs || nic->busy_eqs) && now_ns + NM_POLL_NS < p.next_ns)
+	if ((nic->run_head || nic->busy_cqs || nic->busy_eqs || nic->busy_srqs) &&
+	    now_ns + NM_POLL_NS < p.next_ns)
 		p.next_ns = now_ns + NM_POLL_NS;
 	return p;
 }

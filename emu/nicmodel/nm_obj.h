@@ -11,6 +11,7 @@
  *   mkey_list.c              keys over other keys
  *   cq.c, eq.c, ring.c       CQEs, arming, EQEs; entries on their way into a ring
  *   doorbell.c               UAR registers -> producer indices, arms
+ *   srq.h                    shared receive queues, XRC domains
  *   wqe.c                    WQE bytes -> struct nm_wr
  *   qp.c                     states, the QP's turn
  *   rc_fetch.c               doorbell record and ring -> WQEs
@@ -20,7 +21,9 @@
  *   rc_umr.c                 requester: keys bound and invalidated by WQEs
  *   rc_cpl.c                 completions, errors, flush
  *   rc_resp.c, rc_exec.c     responder: packets -> operations -> memory
- *   rc_recv.c, rc_rq.c       responder: receive WQEs, of the QP's own queue
+ *   rc_recv.c                responder: the receive WQE of a message
+ *   rc_rq.c, rc_srq.c        where it comes from: the QP's own queue, a shared one
+ *   xrc.c                    responder: which shared queue a packet is for
  *   rc_atomic.c              responder: atomics
  *   rc_reply.c               responder: ACKs, NAKs, responses, replay
  *   unreliable.c             what UC and UD share; rc_*.c does the rest for them
@@ -86,6 +89,8 @@ enum nm_obj_type {
 	NM_OBJ_EQ,
 	NM_OBJ_CQ,
 	NM_OBJ_QP,
+	NM_OBJ_SRQ,
+	NM_OBJ_XRCD,
 	NM_OBJ_QCOUNTER,
 	NM_OBJ_RESERVED_QPN, /* a run of QPNs that no QP gets (cmd_general.c) */
 	NM_OBJ_TYPES
@@ -366,8 +371,9 @@ struct nm_eq {
 
 /* Completion event for one CQ; asynchronous events go to the EQs whose mask has the type. */
 void nm_eq_completion(struct nm_nic *nic, uint32_t eqn, uint32_t cqn);
-/* res_type: 0 QP, 1 RQ, 2 SQ; number at data+0x18. For NM CQ errors: cqn and syndrome. */
+/* About a QP or an SRQ. For NM CQ errors: cqn and syndrome. */
 void nm_eq_qp_event(struct nm_nic *nic, uint8_t type, uint32_t qpn);
+void nm_eq_srq_event(struct nm_nic *nic, uint8_t type, uint32_t srqn);
 void nm_eq_cq_error(struct nm_nic *nic, uint32_t cqn, uint8_t syndrome);
 void nm_eq_doorbell(struct nm_nic *nic, uint32_t value); /* eqn << 24 | ci */
 bool nm_eq_progress(struct nm_eq *eq); /* pending writes; true if something moved */
@@ -451,6 +457,8 @@ bool nm_cq_progress(struct nm_cq *cq); /* pending writes; true if something move
 
 /* ---- queue pairs ---- */
 
+struct nm_srq;	   /* srq.h */
+struct nm_xrcd;	   /* srq.h */
 struct nm_rc;	   /* transport state: rc.h */
 struct nm_service; /* of one type of QP: rc.h */
 
@@ -462,15 +470,17 @@ struct nm_qp {
 	uint32_t pdn;
 	uint32_t user_index;
 	struct nm_pd *pd;
-	struct nm_cq *cq_snd, *cq_rcv; /* may be NULL (no SQ / no RQ) */
-	struct nm_uar *uar;
+	struct nm_cq *cq_snd, *cq_rcv; /* may be NULL (no SQ / nothing is received here) */
+	struct nm_srq *srq;	       /* shared receive queue; NULL with XRC: each packet says */
+	struct nm_xrcd *xrcd;	       /* XRC target's domain; else NULL */
+	struct nm_uar *uar;	       /* NULL: no queue that is rung */
 	struct nm_link uar_link, snd_link, rcv_link; /* of the page, of cq_snd, of cq_rcv */
 	bool no_dbr;				     /* send_dbr_mode NO_DBR_EXT */
 	struct nm_mem mem;			     /* RQ at 0, SQ behind it */
 	struct nm_umem *umem, *dbr_umem;
 	struct nm_dbr dbr; /* word 0 RQ, word 1 SQ */
 	/* geometry */
-	bool has_sq, has_rq;
+	bool has_sq, has_rq, uses_srq;
 	uint32_t sq_off;		    /* bytes into mem */
 	uint8_t log_sq_size;		    /* WQEBBs */
 	uint8_t log_rq_size, rq_stride_log; /* entries; log2 bytes */
@@ -515,8 +525,11 @@ void nm_qp_fill_query(const struct nm_qp *qp, void *qpc);
 void nm_qp_forget_mkey(struct nm_nic *nic, struct nm_mkey *mkey);
 /* A CQE became visible, or the CQ is about to go: QPs whose WAIT names it look again. */
 void nm_cq_wake_waiters(struct nm_cq *cq);
-/* The CQ died: every QP on it goes to ERR with event WQ_CATAS_ERROR. */
+/* The CQ died: every QP on it goes to ERR with event WQ_CATAS_ERROR; likewise an XRC SRQ. */
 void nm_qp_cq_died(struct nm_cq *cq);
+void nm_srqs_cq_died(const struct nm_cq *cq);
+/* SRQs whose record is read for their limit; true if something moved. */
+bool nm_srqs_progress(struct nm_nic *nic);
 
 /*
  * The data path's turn (nic.c calls it off the run list, where the QP no longer is): works until
@@ -573,6 +586,7 @@ struct nm_nic {
 	struct nm_cq *busy_cqs;	   /* cq.c: CQs with pending writes, arms to read, deaths to tell */
 	struct nm_cq *held_cqs;	   /* cq.c: CQs whose event moderation holds back */
 	struct nm_eq *busy_eqs;	   /* eq.c: likewise */
+	struct nm_srq *busy_srqs;  /* rc_srq.c: whose limit is to be looked at */
 	struct nm_link *key_xfers; /* rc_xfer.c: transfers under way that a key's end ends */
 	/* rc_atomic.c: QPs with an atomic on copied memory; the first one executes its */
 	struct nm_qp *atomic_first, *atomic_last;

@@ -33,7 +33,7 @@ int nm_qp_attach(struct nm_qp *qp)
 	if (!rc)
 		return -ENOMEM;
 	rc->qp = qp;
-	rc->recv_ops = qp->has_rq ? &rc_recv_own : &rc_recv_none;
+	rc->recv_ops = qp->has_rq ? &rc_recv_own : qp->uses_srq ? &rc_recv_shared : &rc_recv_none;
 	empty_lists(rc);
 	req = &rc->req;
 	req->rnr_timer = RC_RNR_NONE;
@@ -331,4 +331,5 @@ void nm_qp_cq_died(struct nm_cq *cq)
 		doom(NM_OF(l, struct nm_qp, snd_link));
 	for (struct nm_link *l = cq->rcv_qps; l; l = l->next)
 		doom(NM_OF(l, struct nm_qp, rcv_link));
+	nm_srqs_cq_died(cq);
 }

@@ -221,6 +221,8 @@ struct rc_op {
 	uint32_t src_qpn;
 	uint8_t cqe_flags; /* UD: the byte above the source QPN */
 	uint16_t slid;	   /* UD, InfiniBand */
+	uint32_t srqn;	   /* XRC: the queue that it is for */
+	uint32_t pdn;	   /* of the remote key */
 	uint64_t va;
 	struct rc_atomic atomic;
 	uint32_t len;	  /* bytes to be placed: what stands before the payload, payload */
@@ -241,6 +243,7 @@ struct rc_rd {
 	uint32_t end_psn;
 	uint64_t va;
 	uint32_t rkey, len;
+	uint32_t pdn;
 	uint32_t msn;
 	uint64_t result;
 };
@@ -252,6 +255,7 @@ struct rc_recv {
 	uint32_t pdn;	  /* of its keys */
 	struct nm_cq *cq;
 	uint32_t user_index;
+	struct nm_srq *srq; /* whose it is; NULL: the QP's own */
 	uint8_t nsge, sge;
 	uint32_t sge_off;
 	uint64_t total, got;
@@ -273,8 +277,9 @@ struct rc_recv_ops {
 	/* The QP is in ERR: completes what will not be used, at most *left of them. */
 	void (*flush)(struct nm_qp *qp, uint32_t *left);
 };
-extern const struct rc_recv_ops rc_recv_none; /* rc_recv.c */
-extern const struct rc_recv_ops rc_recv_own;  /* rc_rq.c: the QP's own queue */
+extern const struct rc_recv_ops rc_recv_none;	/* rc_recv.c */
+extern const struct rc_recv_ops rc_recv_own;	/* rc_rq.c: the QP's own queue */
+extern const struct rc_recv_ops rc_recv_shared; /* rc_srq.c */
 
 struct rc_resp {
 	uint32_t epsn; /* expected */
@@ -301,6 +306,9 @@ struct rc_resp {
 	uint64_t w_left;
 
 	struct rc_recv recv;
+	uint32_t srqn;	    /* shared queue: the QP's, with XRC the message's */
+	bool recv_lost;	    /* the queue was destroyed that a message under way has its WQE from */
+	bool last_wqe_told; /* in ERR: that none of its WQEs is held any more */
 	uint16_t rq_ci, rq_pi; /* rc_rq.c, as all up to rq_xfer */
 	bool rq_fetching;
 	uint8_t *rwqe; /* one stride */
@@ -332,6 +340,7 @@ struct nm_service {
 	bool reliable;	     /* acknowledged and repeated; else a packet that is sent is done */
 	bool connected;	     /* has one peer and hears only it */
 	uint32_t fatal;	     /* unreliable: set of enum rc_cause that are the receive WQE's fault */
+	bool srq_by_packet;  /* each request names the shared queue it is for: XRC */
 	/* The packet of a SEND or WRITE at byte `off`: 0; -EAGAIN, -EINPROGRESS; -EPERM: failed. */
 	int (*send)(struct nm_qp *qp, struct rc_swqe *w, uint64_t off);
 	void (*request)(struct nm_qp *qp);
@@ -342,6 +351,8 @@ struct nm_service {
 	void (*receive)(struct nm_qp *qp, struct nm_packet *pkt, const struct roce_bth *bth);
 	/* rc_refuse() told why the request with this PSN is not executed. */
 	void (*refused)(struct nm_qp *qp, uint32_t psn, uint8_t nak, uint8_t cause);
+	/* Each time before a request is executed: 0, or it was refused. May be NULL. */
+	int (*admit)(struct nm_qp *qp, struct rc_op *op);
 	/* A request needs a receive WQE and there is none. */
 	void (*not_ready)(struct nm_qp *qp, const struct rc_op *op);
 };
@@ -518,6 +529,10 @@ void ur_lose(struct nm_qp *qp, const struct rc_op *op); /* its message */
 void uc_receive(struct nm_qp *qp, struct nm_packet *pkt, const struct roce_bth *bth);
 int ud_send(struct nm_qp *qp, struct rc_swqe *w, uint64_t off);
 void ud_receive(struct nm_qp *qp, struct nm_packet *pkt, const struct roce_bth *bth);
+/* ---- xrc.c ---- */
+
+int xrc_admit(struct nm_qp *qp, struct rc_op *op);
+void xrc_receive(struct nm_qp *qp, struct nm_packet *pkt, const struct roce_bth *bth);
 
 /* ---- rc_link.c ---- */
 

@@ -229,7 +229,7 @@ static bool response_fits(struct nm_qp *qp, const struct rc_swqe *w, const struc
 	uint32_t want = last ? (uint32_t)(w->len - off) : psns * qp->mtu;
 
 	if (w->kind == NM_WR_ATOMIC)
-		return bth->opcode == ROCE_ATOMIC_ACK && len == 0;
+		return (info->flags & RF_ATOMIC) && len == 0;
 	return (info->flags & RF_READ) && last == ((info->flags & RF_LAST) != 0) && len == want;
 }
 
@@ -294,7 +294,7 @@ static void take_packet(struct nm_qp *qp, struct nm_packet *pkt, const struct ro
 		return;
 	}
 	nm_qp_schedule(qp);
-	if (bth->opcode == ROCE_ACK) {
+	if (!(info->flags & (RF_READ | RF_ATOMIC))) {
 		take_ack(qp, (uint8_t)(aeth >> 24), bth->psn);
 		return;
 	}

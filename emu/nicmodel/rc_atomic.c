@@ -229,7 +229,7 @@ static int execute(struct nm_qp *qp, struct rc_op *op)
 
 	if (op->stage == STAGE_NEW && check(qp, op))
 		return -ECANCELED;
-	if (nm_mkey_check(qp->obj.nic, op->rkey, op->va, op->atomic.bytes, NM_ACC_A, qp->pdn,
+	if (nm_mkey_check(qp->obj.nic, op->rkey, op->va, op->atomic.bytes, NM_ACC_A, op->pdn,
 			  qp->obj.number, &mkey, why) != NM_KEY_OK) {
 		rc_xfer_cancel(&qp->rc->resp.xfer);
 		rc_refuse(qp, op->psn, ROCE_NAK_ACCESS, RC_CAUSE_RECV_ACCESS, "%s", why);

@@ -202,7 +202,7 @@ static int invalidate(struct nm_qp *qp, const struct rc_op *op)
 {
 	char why[NM_WHY_MAX];
 
-	if (!nm_mkey_invalidate(qp->obj.nic, op->imm, qp->pdn, qp->obj.number, why))
+	if (!nm_mkey_invalidate(qp->obj.nic, op->imm, op->pdn, qp->obj.number, why))
 		return 0;
 	rc_refuse(qp, op->psn, ROCE_NAK_OP, RC_CAUSE_RECV_INVALIDATE,
 		  "%s cannot invalidate key 0x%08x: %s", op->info->name, op->imm, why);
@@ -276,7 +276,7 @@ static int begin_write(struct nm_qp *qp, struct rc_op *op)
 			  "the QP does not allow remote writes (rwe is 0)");
 		return -ECANCELED;
 	}
-	if (op->dma_len > 0 && !check(qp, qp->pdn, op->rkey, op->va, op->dma_len, NM_ACC_RW, why)) {
+	if (op->dma_len > 0 && !check(qp, op->pdn, op->rkey, op->va, op->dma_len, NM_ACC_RW, why)) {
 		rc_refuse(qp, op->psn, ROCE_NAK_ACCESS, RC_CAUSE_RECV_ACCESS, "%s", why);
 		return -ECANCELED;
 	}
@@ -300,7 +300,7 @@ static int place_write(struct nm_qp *qp, struct rc_op *op)
 		int rc;
 
 		if (!op->moving) {
-			mkey = check(qp, qp->pdn, resp->w_rkey, va, n, NM_ACC_RW, why);
+			mkey = check(qp, op->pdn, resp->w_rkey, va, n, NM_ACC_RW, why);
 			if (!mkey) {
 				rc_refuse(qp, op->psn, ROCE_NAK_ACCESS, RC_CAUSE_RECV_ACCESS, "%s",
 					  why);
@@ -394,6 +394,7 @@ struct rc_rd *rc_rd_take(struct nm_qp *qp, const struct rc_op *op)
 		.end_psn = psn_add(op->psn, op->npsn),
 		.va = op->va,
 		.rkey = op->rkey,
+		.pdn = op->pdn,
 		.len = op->dma_len,
 		.msn = (resp->msn + 1) & ROCE_PSN_MASK,
 	};
@@ -409,7 +410,7 @@ static int exec_read(struct nm_qp *qp, struct rc_op *op)
 			  "the QP does not allow remote reads (rre is 0)");
 		return -ECANCELED;
 	}
-	if (op->dma_len > 0 && !check(qp, qp->pdn, op->rkey, op->va, op->dma_len, NM_ACC_RR, why)) {
+	if (op->dma_len > 0 && !check(qp, op->pdn, op->rkey, op->va, op->dma_len, NM_ACC_RR, why)) {
 		rc_refuse(qp, op->psn, ROCE_NAK_ACCESS, RC_CAUSE_RECV_ACCESS, "%s", why);
 		return -ECANCELED;
 	}
@@ -426,6 +427,8 @@ int rc_exec(struct nm_qp *qp, struct rc_op *op)
 			  "%s of %u bytes: %s", op->info->name, op->len, op->bad);
 		return -ECANCELED;
 	}
+	if (qp->service->admit && qp->service->admit(qp, op))
+		return -ECANCELED;
 	if (flags & RF_SEND)
 		return exec_send(qp, op);
 	if (flags & RF_WRITE)

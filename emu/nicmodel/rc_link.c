@@ -13,14 +13,16 @@ uint8_t *rc_packet(struct nm_qp *qp, uint8_t opcode, bool se, uint32_t payload_l
 	struct nm_packet *pkt = &qp->rc->tx;
 
 	opcode = (uint8_t)(qp->service->opcode_base + opcode);
-
 	pkt->route = qp->route;
 	pkt->hdr_len = roce_ops[opcode].hdr_len;
 	pkt->payload_len = payload_len;
 	pkt->segs = 0;
 	pkt->stable = false;
 	roce_bth_put(pkt->hdr, opcode, se, payload_len, qp->remote_qpn, ackreq, psn);
-	return pkt->hdr + ROCE_BTH_LEN;
+	if (!(roce_ops[opcode].flags & RF_XRC))
+		return pkt->hdr + ROCE_BTH_LEN;
+	prm_store32(pkt->hdr + ROCE_BTH_LEN, qp->rc->req.wr.xrc_srqn);
+	return pkt->hdr + ROCE_BTH_LEN + ROCE_XRC_LEN;
 }
 
 /* Somebody is to see each packet and each piece of its payload. */

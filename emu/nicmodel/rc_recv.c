@@ -14,7 +14,8 @@ void rc_recv_bind(struct nm_qp *qp, const struct rc_recv *to, const uint8_t *seg
 				 .wqe_idx = to->wqe_idx,
 				 .pdn = to->pdn,
 				 .cq = to->cq,
-				 .user_index = to->user_index};
+				 .user_index = to->user_index,
+				 .srq = to->srq};
 	for (uint32_t off = 0; off + NM_OCTOWORD <= len && recv->nsge < RC_RECV_SGES;
 	     off += NM_OCTOWORD) {
 		const uint8_t *seg = segs + off;

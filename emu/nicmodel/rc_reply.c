@@ -89,7 +89,7 @@ static int send_read_response(struct nm_qp *qp, uint32_t index)
 	int rc = 0;
 
 	if (n > 0) {
-		if (nm_mkey_check(qp->obj.nic, rd->rkey, va, n, NM_ACC_RR, qp->pdn, qp->obj.number,
+		if (nm_mkey_check(qp->obj.nic, rd->rkey, va, n, NM_ACC_RR, rd->pdn, qp->obj.number,
 				  &mkey, why) != NM_KEY_OK) {
 			rc_refuse(qp, rd->cur_psn, ROCE_NAK_ACCESS, RC_CAUSE_RECV_ACCESS, "%s",
 				  why);

@@ -7,7 +7,7 @@
  * memory can only be copied to, queued with its payload; what comes behind it waits in the same
  * queue, so that memory, CQEs, ACKs and NAKs keep the order of the PSNs.
  */
-#include "emu/nicmodel/rc.h"
+#include "emu/nicmodel/srq.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -20,6 +20,7 @@ void rc_resp_start(struct nm_qp *qp, uint32_t psn)
 	resp->epsn = psn;
 	resp->xpsn = psn;
 	resp->msn = 0;
+	resp->srqn = qp->srq ? qp->srq->obj.number : 0;
 }
 
 /* ---- the queue ---- */
@@ -265,12 +266,18 @@ void rc_op_parse(const struct nm_qp *qp, const struct nm_packet *pkt, const stru
 		.npsn = pkt->segs ? pkt->segs : 1,
 		.src_qpn = qp->remote_qpn,
 		.len = pkt->payload_len,
+		.pdn = qp->pdn,
 		.pkt = pkt,
 	};
+	if (op->info->flags & RF_XRC) {
+		op->srqn = prm_load32(ext) & 0xffffff;
+		ext += ROCE_XRC_LEN;
+	}
 	if (op->info->flags & RF_ATOMIC) {
 		op->va = prm_load64(ext);
 		op->rkey = prm_load32(ext + 8);
-		rc_atomic_parse(&op->atomic, bth->opcode, ext + 12);
+		rc_atomic_parse(&op->atomic, (uint8_t)(bth->opcode - qp->service->opcode_base),
+				ext + 12);
 	} else if ((op->info->flags & RF_READ) ||
 		   (op->info->flags & (RF_WRITE | RF_FIRST)) == (RF_WRITE | RF_FIRST)) {
 		op->va = prm_load64(ext);

@@ -55,10 +55,11 @@ enum {
 		48, /* va 8, rkey 4, bytes 4, swap or add, compare, swap mask, compare mask */
 	ROCE_IMM_LEN = 4,
 	ROCE_DETH_LEN = 8,
+	ROCE_XRC_LEN = 4, /* bits 23:0: number of the SRQ */
 };
 
 /* What the opcodes of another service have on top. */
-enum { ROCE_BASE_RC = 0x00, ROCE_BASE_UC = 0x20, ROCE_BASE_UD = 0x60 };
+enum { ROCE_BASE_RC = 0x00, ROCE_BASE_UC = 0x20, ROCE_BASE_UD = 0x60, ROCE_BASE_XRC = 0xa0 };
 
 /* AETH syndrome: bits 6:5 say what it is, bits 4:0 credits, RNR timer or NAK code (IBTA 9.7.5.2.1).
  */
@@ -88,6 +89,7 @@ enum roce_flags {
 	RF_RESP = 1 << 8, /* for the requester: ACK, READ response, atomic ACK */
 	RF_AETH = 1 << 9,
 	RF_PAYLOAD = 1 << 10,
+	RF_XRC = 1 << 12, /* an XRCETH follows the BTH */
 };
 
 struct roce_op {

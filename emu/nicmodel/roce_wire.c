@@ -18,6 +18,7 @@ enum {
 	IMMDT = 4,
 	IETH = 4,
 	DETH = 8,
+	XRCETH = 4,
 	CNP_RESERVED = 16,     /* Annex A17.9.3 */
 	MASKED_ATOMICETH = 48, /* ours, see roce.h */
 };
@@ -25,6 +26,7 @@ enum {
 enum {
 	BTH_UC = 0x20,
 	BTH_UD = 0x60,
+	BTH_XRC = 0xa0,
 	BTH_CNP = 0x81,
 };
 
@@ -78,6 +80,29 @@ static const uint8_t ext_len_plus1[256] = {
 	[BTH_UC + 0x0b] = 1 + RETH + IMMDT,
 	[BTH_UD + 0x04] = 1 + DETH,
 	[BTH_UD + 0x05] = 1 + DETH + IMMDT,
+	[BTH_XRC + 0x00] = 1 + XRCETH,
+	[BTH_XRC + 0x01] = 1 + XRCETH,
+	[BTH_XRC + 0x02] = 1 + XRCETH,
+	[BTH_XRC + 0x03] = 1 + XRCETH + IMMDT,
+	[BTH_XRC + 0x04] = 1 + XRCETH,
+	[BTH_XRC + 0x05] = 1 + XRCETH + IMMDT,
+	[BTH_XRC + 0x06] = 1 + XRCETH + RETH,
+	[BTH_XRC + 0x07] = 1 + XRCETH,
+	[BTH_XRC + 0x08] = 1 + XRCETH,
+	[BTH_XRC + 0x09] = 1 + XRCETH + IMMDT,
+	[BTH_XRC + 0x0a] = 1 + XRCETH + RETH,
+	[BTH_XRC + 0x0b] = 1 + XRCETH + RETH + IMMDT,
+	[BTH_XRC + 0x0c] = 1 + XRCETH + RETH,
+	[BTH_XRC + 0x0d] = 1 + AETH,
+	[BTH_XRC + 0x0e] = 1,
+	[BTH_XRC + 0x0f] = 1 + AETH,
+	[BTH_XRC + 0x10] = 1 + AETH,
+	[BTH_XRC + 0x11] = 1 + AETH,
+	[BTH_XRC + 0x12] = 1 + AETH + ATOMICACKETH,
+	[BTH_XRC + 0x13] = 1 + XRCETH + ATOMICETH,
+	[BTH_XRC + 0x14] = 1 + XRCETH + ATOMICETH,
+	[BTH_XRC + 0x16] = 1 + XRCETH + IETH,
+	[BTH_XRC + 0x17] = 1 + XRCETH + IETH,
 	[BTH_CNP] = 1 + CNP_RESERVED,
 	[0xc0] = 1 + MASKED_ATOMICETH, /* masked compare and swap, see roce.h */
 	[0xc1] = 1 + MASKED_ATOMICETH, /* masked fetch and add */

@@ -47,6 +47,23 @@ static const struct nm_service services[] = {
 			.refused = ur_refused,
 			.not_ready = ur_not_ready,
 		},
+	[PRM_QP_ST_XRC] =
+		{
+			.name = "XRC",
+			.opcode_base = ROCE_BASE_XRC,
+			.reliable = true,
+			.connected = true,
+			.srq_by_packet = true,
+			.send = rc_send_data,
+			.request = rc_req_run,
+			.respond = rc_resp_run,
+			.reply = rc_reply_run,
+			.timeout = rc_timeout,
+			.receive = xrc_receive,
+			.refused = rc_refused,
+			.admit = xrc_admit,
+			.not_ready = rc_not_ready,
+		},
 };
 
 const struct nm_service *nm_service_of(uint8_t st)

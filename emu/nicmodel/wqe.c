@@ -27,16 +27,18 @@ static const struct wqe_format {
 	{PRM_WQE_WAIT, NM_WR_WAIT, 2, ANY_, false, false, "WAIT"},
 	{PRM_WQE_UMR, NM_WR_UMR, NM_UMR_XLT_OW, ST_(RC) | ST_(UC), false, false, "UMR"},
 	{PRM_WQE_DUMP, NM_WR_DUMP, 1, ANY_, false, false, "DUMP"},
-	{PRM_WQE_RDMA_WRITE, NM_WR_WRITE, 2, ST_(RC) | ST_(UC), false, true, "RDMA WRITE"},
-	{PRM_WQE_RDMA_WRITE_IMM, NM_WR_WRITE, 2, ST_(RC) | ST_(UC), true, true,
+	{PRM_WQE_RDMA_WRITE, NM_WR_WRITE, 2, ST_(RC) | ST_(UC) | ST_(XRC), false, true,
+	 "RDMA WRITE"},
+	{PRM_WQE_RDMA_WRITE_IMM, NM_WR_WRITE, 2, ST_(RC) | ST_(UC) | ST_(XRC), true, true,
 	 "RDMA WRITE with immediate"},
-	{PRM_WQE_SEND, NM_WR_SEND, 1, ST_(RC) | ST_(UC) | ST_(UD), false, true, "SEND"},
-	{PRM_WQE_SEND_IMM, NM_WR_SEND, 1, ST_(RC) | ST_(UC) | ST_(UD), true, true,
+	{PRM_WQE_SEND, NM_WR_SEND, 1, ST_(RC) | ST_(UC) | ST_(UD) | ST_(XRC), false, true, "SEND"},
+	{PRM_WQE_SEND_IMM, NM_WR_SEND, 1, ST_(RC) | ST_(UC) | ST_(UD) | ST_(XRC), true, true,
 	 "SEND with immediate"},
-	{PRM_WQE_SEND_INVAL, NM_WR_SEND, 1, ST_(RC), false, true, "SEND with invalidate"},
-	{PRM_WQE_RDMA_READ, NM_WR_READ, 2, ST_(RC), false, false, "RDMA READ"},
-	{PRM_WQE_ATOMIC_CS, NM_WR_ATOMIC, 3, ST_(RC), false, false, "compare and swap"},
-	{PRM_WQE_ATOMIC_FA, NM_WR_ATOMIC, 3, ST_(RC), false, false, "fetch and add"},
+	{PRM_WQE_SEND_INVAL, NM_WR_SEND, 1, ST_(RC) | ST_(XRC), false, true,
+	 "SEND with invalidate"},
+	{PRM_WQE_RDMA_READ, NM_WR_READ, 2, ST_(RC) | ST_(XRC), false, false, "RDMA READ"},
+	{PRM_WQE_ATOMIC_CS, NM_WR_ATOMIC, 3, ST_(RC) | ST_(XRC), false, false, "compare and swap"},
+	{PRM_WQE_ATOMIC_FA, NM_WR_ATOMIC, 3, ST_(RC) | ST_(XRC), false, false, "fetch and add"},
 	/* One octoword more for compare and swap of 8 bytes. */
 	{PRM_WQE_ATOMIC_MASKED_CS, NM_WR_ATOMIC, 3, ST_(RC), false, false,
 	 "masked compare and swap"},
@@ -183,7 +185,7 @@ static void decode_masked(const struct nm_sq_ring *ring, struct nm_wr *wr)
 
 static uint8_t decode_atomic(const struct nm_sq_ring *ring, struct nm_wr *wr, char *why)
 {
-	const uint8_t *seg = nm_wqe_octoword(ring, wr->wqe_idx, 2);
+	const uint8_t *seg = nm_wqe_octoword(ring, wr->wqe_idx, wr->data_ow - 1u);
 
 	wr->atomic_bytes = 8;
 	if (wr->opcode == PRM_WQE_ATOMIC_CS || wr->opcode == PRM_WQE_ATOMIC_FA) {
@@ -306,9 +308,17 @@ static uint8_t decode_umr(const struct nm_sq_ring *ring, struct nm_wr *wr, char 
 	return 0;
 }
 
+/* Octowords between the control segment and those of the opcode, in a WQE that sends (PRM: XRC
+ * segment). */
+static uint8_t prefix_of(const struct nm_sq_ring *ring, const struct wqe_format *format)
+{
+	return ring->st == PRM_QP_ST_XRC && format->kind >= NM_WR_SEND ? 1 : 0;
+}
+
 uint8_t nm_wqe_decode(const struct nm_sq_ring *ring, uint16_t wqe_idx, struct nm_wr *wr, char *why)
 {
 	const struct wqe_format *format;
+	uint8_t prefix, fixed;
 	const uint8_t *seg;
 
 	decode_ctrl(nm_wqe_octoword(ring, wqe_idx, 0), wqe_idx, wr);
@@ -320,13 +330,15 @@ uint8_t nm_wqe_decode(const struct nm_sq_ring *ring, uint16_t wqe_idx, struct nm
 	}
 	wr->kind = format->kind;
 	wr->imm_valid = format->imm;
-	wr->data_ow = format->fixed;
+	prefix = prefix_of(ring, format);
+	fixed = (uint8_t)(format->fixed + prefix);
+	wr->data_ow = fixed;
 	/* A NOP may carry any ds with old segments behind it: cancelled work. */
 	if (wr->kind == NM_WR_NOP && wr->ds >= 1)
 		return 0;
-	if (wr->ds < format->fixed) {
+	if (wr->ds < fixed) {
 		snprintf(why, NM_WHY_MAX, "WQE %u: ds is %u, a %s takes at least %u", wqe_idx,
-			 wr->ds, format->name, format->fixed);
+			 wr->ds, format->name, fixed);
 		return PRM_SYND_LOCAL_QP_OP;
 	}
 	wr->inval = wr->opcode == PRM_WQE_SEND_INVAL;
@@ -336,8 +348,10 @@ uint8_t nm_wqe_decode(const struct nm_sq_ring *ring, uint16_t wqe_idx, struct nm
 		return PRM_SYND_LOCAL_QP_OP;
 	if (wr->kind == NM_WR_UMR)
 		return decode_umr(ring, wr, why);
+	if (prefix)
+		wr->xrc_srqn = prm_load32(nm_wqe_octoword(ring, wqe_idx, 1)) & 0xffffff;
 	if (format->fixed >= 2) {
-		seg = nm_wqe_octoword(ring, wqe_idx, 1);
+		seg = nm_wqe_octoword(ring, wqe_idx, 1u + prefix);
 		wr->raddr = prm_load64(seg);
 		wr->rkey = prm_load32(seg + 8);
 	}

@@ -84,7 +84,8 @@ struct nm_wr {
 	uint16_t wqe_idx;  /* of the first WQEBB, as expected by the queue */
 	uint16_t idx_seen; /* as the control segment says */
 	uint32_t qpn_seen;
-	uint32_t imm; /* host order of the big-endian dword */
+	uint32_t imm;	   /* host order of the big-endian dword */
+	uint32_t xrc_srqn; /* XRC: the peer's SRQ */
 	uint64_t raddr;
 	uint32_t rkey;
 	uint64_t swap_add, compare;

@@ -40,6 +40,14 @@
 	X(QUERY_QP, 0x50b)                                                                         \
 	X(SQD_RTS_QP, 0x50c)                                                                       \
 	X(INIT2INIT_QP, 0x50e)                                                                     \
+	X(CREATE_SRQ, 0x700)                                                                       \
+	X(DESTROY_SRQ, 0x701)                                                                      \
+	X(QUERY_SRQ, 0x702)                                                                        \
+	X(ARM_RQ, 0x703)                                                                           \
+	X(CREATE_XRC_SRQ, 0x705)                                                                   \
+	X(DESTROY_XRC_SRQ, 0x706)                                                                  \
+	X(QUERY_XRC_SRQ, 0x707)                                                                    \
+	X(ARM_XRC_SRQ, 0x708)                                                                      \
 	X(QUERY_VPORT_STATE, 0x750)                                                                \
 	X(QUERY_ESW_VPORT_CONTEXT, 0x752)                                                          \
 	X(QUERY_NIC_VPORT_CONTEXT, 0x754)                                                          \
@@ -58,10 +66,14 @@
 	X(ACCESS_REG, 0x805)                                                                       \
 	X(ATTACH_TO_MCG, 0x806)                                                                    \
 	X(DETACH_FROM_MCG, 0x807)                                                                  \
+	X(ALLOC_XRCD, 0x80e)                                                                       \
+	X(DEALLOC_XRCD, 0x80f)                                                                     \
 	X(ALLOC_TRANSPORT_DOMAIN, 0x816)                                                           \
 	X(DEALLOC_TRANSPORT_DOMAIN, 0x817)                                                         \
 	X(CREATE_RMP, 0x90c)                                                                       \
+	X(MODIFY_RMP, 0x90d)                                                                       \
 	X(DESTROY_RMP, 0x90e)                                                                      \
+	X(QUERY_RMP, 0x90f)                                                                        \
 	X(CREATE_GENERAL_OBJECT, 0xa00)                                                            \
 	X(DESTROY_GENERAL_OBJECT, 0xa03)                                                           \
 	X(CREATE_UCTX, 0xa04)                                                                      \
@@ -119,6 +131,16 @@ enum prm_qp_st {
 };
 
 enum prm_rq_type { PRM_RQ_REGULAR = 0, PRM_RQ_SRQ = 1, PRM_RQ_CRQ = 2, PRM_RQ_NONE = 3 };
+
+/* wq.wq_type of a receive queue */
+enum prm_wq_type { PRM_WQ_LINKED_LIST = 0, PRM_WQ_CYCLIC = 1 };
+
+/* States of a shared receive queue: rmpc has an encoding of its own. */
+enum prm_rmp_state { PRM_RMP_RDY = 1, PRM_RMP_ERR = 3 };
+enum prm_srq_state { PRM_SRQ_GOOD = 0, PRM_SRQ_ERROR = 1 };
+
+/* ARM_RQ and ARM_XRC_SRQ */
+enum prm_arm_op_mod { PRM_ARM_SRQ = 1, PRM_ARM_XRQ = 2 };
 
 /* opt_param_mask bits of the modify commands. */
 enum prm_qp_optpar {

@@ -188,9 +188,14 @@
 #define PRM_FIELDS_wq(F, Q, B)                                                                     \
 	F(wq, wq_type, 0x00, 31, 28)                                                               \
 	F(wq, end_padding_mode, 0x00, 26, 25)                                                      \
+	F(wq, page_offset, 0x04, 20, 16)                                                           \
+	F(wq, lwm, 0x04, 15, 0)                                                                    \
 	F(wq, pd, 0x08, 23, 0)                                                                     \
 	Q(wq, dbr_addr, 0x10)                                                                      \
+	F(wq, hw_counter, 0x18, 31, 0)                                                             \
+	F(wq, sw_counter, 0x1c, 31, 0)                                                             \
 	F(wq, log_wq_stride, 0x20, 19, 16)                                                         \
+	F(wq, log_wq_pg_sz, 0x20, 12, 8)                                                           \
 	F(wq, log_wq_sz, 0x20, 4, 0)                                                               \
 	F(wq, dbr_umem_valid, 0x24, 31, 31)                                                        \
 	F(wq, wq_umem_valid, 0x24, 30, 30)                                                         \
@@ -202,6 +207,41 @@
 	F(rmpc, state, 0x00, 23, 20)                                                               \
 	F(rmpc, basic_cyclic_rcv_wqe, 0x04, 31, 31)                                                \
 	B(rmpc, wq, 0x30, 0xc0)
+#define PRM_FIELDS_rmp_bitmask(F, Q, B) F(rmp_bitmask, lwm, 0x04, 0, 0)
+
+#define PRM_FIELDS_srqc(F, Q, B)                                                                   \
+	F(srqc, state, 0x00, 31, 28)                                                               \
+	F(srqc, log_srq_size, 0x00, 27, 24)                                                        \
+	F(srqc, wq_signature, 0x04, 31, 31)                                                        \
+	F(srqc, rlky, 0x04, 28, 28)                                                                \
+	F(srqc, log_rq_stride, 0x04, 26, 24)                                                       \
+	F(srqc, xrcd, 0x04, 23, 0)                                                                 \
+	F(srqc, page_offset, 0x08, 31, 26)                                                         \
+	F(srqc, cqn, 0x08, 23, 0)                                                                  \
+	F(srqc, log_page_size, 0x10, 29, 24)                                                       \
+	F(srqc, pd, 0x18, 23, 0)                                                                   \
+	F(srqc, lwm, 0x1c, 31, 16)                                                                 \
+	F(srqc, wqe_cnt, 0x1c, 15, 0)                                                              \
+	Q(srqc, dbr_addr, 0x28)
+#define PRM_FIELDS_xrc_srqc(F, Q, B)                                                               \
+	F(xrc_srqc, state, 0x00, 31, 28)                                                           \
+	F(xrc_srqc, log_xrc_srq_size, 0x00, 27, 24)                                                \
+	F(xrc_srqc, wq_signature, 0x04, 31, 31)                                                    \
+	F(xrc_srqc, rlky, 0x04, 28, 28)                                                            \
+	F(xrc_srqc, basic_cyclic_rcv_wqe, 0x04, 27, 27)                                            \
+	F(xrc_srqc, log_rq_stride, 0x04, 26, 24)                                                   \
+	F(xrc_srqc, xrcd, 0x04, 23, 0)                                                             \
+	F(xrc_srqc, page_offset, 0x08, 31, 26)                                                     \
+	F(xrc_srqc, dbr_umem_valid, 0x08, 24, 24)                                                  \
+	F(xrc_srqc, cqn, 0x08, 23, 0)                                                              \
+	F(xrc_srqc, user_index_equal_xrc_srqn, 0x10, 31, 31)                                       \
+	F(xrc_srqc, log_page_size, 0x10, 29, 24)                                                   \
+	F(xrc_srqc, user_index, 0x10, 23, 0)                                                       \
+	F(xrc_srqc, pd, 0x18, 23, 0)                                                               \
+	F(xrc_srqc, lwm, 0x1c, 31, 16)                                                             \
+	F(xrc_srqc, wqe_cnt, 0x1c, 15, 0)                                                          \
+	F(xrc_srqc, db_record_addr_h, 0x28, 31, 0)                                                 \
+	F(xrc_srqc, db_record_addr_l, 0x2c, 31, 2)
 
 /* ---- command mailboxes ---- */
 
@@ -266,7 +306,28 @@
 	B(query_qp_out, qpc, 0x18, 0xe8)                                                           \
 	B(query_qp_out, pas, 0x110, 0)
 
-#define PRM_FIELDS_create_rmp_in(F, Q, B) B(create_rmp_in, rmpc, 0x20, 0xf0)
+#define PRM_FIELDS_create_rmp_in(F, Q, B)                                                          \
+	B(create_rmp_in, rmpc, 0x20, 0xf0)                                                         \
+	B(create_rmp_in, pas, 0x110, 0)
+#define PRM_FIELDS_modify_rmp_in(F, Q, B)                                                          \
+	F(modify_rmp_in, rmp_state, 0x08, 31, 28)                                                  \
+	F(modify_rmp_in, rmpn, 0x08, 23, 0)                                                        \
+	B(modify_rmp_in, bitmask, 0x10, 0x8)                                                       \
+	B(modify_rmp_in, rmpc, 0x20, 0xf0)
+#define PRM_FIELDS_query_rmp_out(F, Q, B) B(query_rmp_out, rmp_context, 0x20, 0xf0)
+#define PRM_FIELDS_create_srq_in(F, Q, B)                                                          \
+	B(create_srq_in, srq_context_entry, 0x10, 0x40)                                            \
+	B(create_srq_in, pas, 0x110, 0)
+#define PRM_FIELDS_query_srq_out(F, Q, B) B(query_srq_out, srq_context_entry, 0x10, 0x40)
+#define PRM_FIELDS_arm_rq_in(F, Q, B)                                                              \
+	F(arm_rq_in, srq_number, 0x08, 23, 0)                                                      \
+	F(arm_rq_in, lwm, 0x0c, 15, 0)
+#define PRM_FIELDS_create_xrc_srq_in(F, Q, B)                                                      \
+	B(create_xrc_srq_in, xrc_srq_context_entry, 0x10, 0x40)                                    \
+	F(create_xrc_srq_in, xrc_srq_umem_valid, 0x5c, 31, 31)                                     \
+	B(create_xrc_srq_in, pas, 0x110, 0)
+#define PRM_FIELDS_query_xrc_srq_out(F, Q, B)                                                      \
+	B(query_xrc_srq_out, xrc_srq_context_entry, 0x10, 0x40)
 
 #define PRM_FIELDS_create_mkey_in(F, Q, B)                                                         \
 	F(create_mkey_in, mkey_index, 0x08, 23, 0)                                                 \
@@ -674,6 +735,9 @@
 	S(mkc, 0x40)                                                                               \
 	S(wq, 0xc0)                                                                                \
 	S(rmpc, 0xf0)                                                                              \
+	S(rmp_bitmask, 0x8)                                                                        \
+	S(srqc, 0x40)                                                                              \
+	S(xrc_srqc, 0x40)                                                                          \
 	S(umem, 0x20)                                                                              \
 	S(cmd_in, 0x10)                                                                            \
 	S(cmd_out, 0x10)                                                                           \
@@ -692,6 +756,13 @@
 	S(modify_qp_in, 0x110)                                                                     \
 	S(query_qp_out, 0x110)                                                                     \
 	S(create_rmp_in, 0x110)                                                                    \
+	S(modify_rmp_in, 0x110)                                                                    \
+	S(query_rmp_out, 0x110)                                                                    \
+	S(create_srq_in, 0x110)                                                                    \
+	S(query_srq_out, 0x110)                                                                    \
+	S(arm_rq_in, 0x10)                                                                         \
+	S(create_xrc_srq_in, 0x110)                                                                \
+	S(query_xrc_srq_out, 0x110)                                                                \
 	S(create_mkey_in, 0x110)                                                                   \
 	S(create_mkey_out, 0x10)                                                                   \
 	S(query_mkey_out, 0x110)                                                                   \
