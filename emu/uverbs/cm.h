@@ -231,9 +231,10 @@ void cm_event_put_request(struct cm_id *listener, struct cm_id *fresh,
 			  const struct rdma_ucm_event_resp *with);
 void cm_event_put_group(struct cm_id *id, struct cm_mcast *group,
 			const struct rdma_ucm_event_resp *with);
-/* Takes the unread events about `id` (or a group of it) out of its channel, whose descriptor is fd;
- * fd -1: the channel is gone. */
+/* Takes the unread events about `id` (or a group of it) out of its channel, whose descriptor is fd,
+ * with the identifiers of requests. */
 void cm_events_withdraw(struct cm_id *id, int fd);
+void cm_events_drop(struct cm_file *file); /* all of them: nobody can read it any more */
 struct cm_file *cm_file_of_fd(int fd);
 void cm_file_forget(const struct cm_file *file); /* its pipe is about to be closed */
 /* Moves the unread events of id from its channel, at fd, to another. */

@@ -181,6 +181,19 @@ static void remove_events(struct cm_id *id, int fd, struct cm_file *to)
 	file->tail = p;
 }
 
+void cm_events_drop(struct cm_file *file)
+{
+	while (file->head) {
+		struct cm_event *ev = file->head;
+
+		file->head = ev->next;
+		if (ev->fresh)
+			cm_id_free(ev->fresh);
+		free(ev);
+	}
+	file->tail = &file->head;
+}
+
 void cm_events_withdraw(struct cm_id *id, int fd)
 {
 	remove_events(id, fd, NULL);

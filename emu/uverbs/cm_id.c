@@ -51,7 +51,8 @@ static int wrong_state(const struct cm_cmd *cmd, const struct cm_id *id, const c
 struct cm_id *cm_id_find(const struct cm_cmd *cmd, uint32_t handle, int *err)
 {
 	for (struct cm_id *id = cm_ids; id; id = id->next) {
-		if (id->handle != handle)
+		/* One whose request was not read has no number yet that a program can know. */
+		if (id->handle != handle || id->listen_id)
 			continue;
 		if (id->file == cmd->file)
 			return id;
@@ -69,10 +70,11 @@ struct cm_id *cm_id_new(struct cm_file *file, uint16_t ps, uint8_t qp_type, uint
 
 	if (!id)
 		return NULL;
+	last_handle++;
 	*id = (struct cm_id){
 		.next = cm_ids,
 		.file = file,
-		.handle = ++last_handle,
+		.handle = last_handle,
 		.uid = uid,
 		.ps = ps,
 		.qp_type = qp_type,

@@ -250,21 +250,13 @@ static struct cm_id *id_of_handle(uint32_t handle)
 static void close_file(struct cm_file *file)
 {
 	struct cm_file **p = &cm_files;
-	struct cm_id *id = cm_ids;
+	struct cm_id *id, *next;
 
-	while (id) {
-		struct cm_id *next = id->next;
-
-		if (id->file == file) {
-			cm_events_withdraw(id, -1);
-			id = cm_ids; /* requests that were withdrawn are gone from the list, too */
-			while (id && id->file != file)
-				id = id->next;
-			if (id)
-				cm_id_free(id);
-			next = cm_ids;
-		}
-		id = next;
+	cm_events_drop(file);
+	for (id = cm_ids; id; id = next) {
+		next = id->next;
+		if (id->file == file)
+			cm_id_free(id);
 	}
 	while (*p && *p != file)
 		p = &(*p)->next;
