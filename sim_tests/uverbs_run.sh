@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The launcher seen from outside: uverbs_run.sh GDAKIT PROG_DEVX CLOSE_PROG. Exit code 77: this machine cannot run it.
+# The launcher seen from outside: uverbs_run.sh GDAKIT PROG_DEVX CLOSE_PROG FDS_PROG. Exit code 77: this machine cannot run it.
 set -u
-gdakit=$1 prog_devx=$2 close_prog=$3
+gdakit=$1 prog_devx=$2 close_prog=$3 fds_prog=$4
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 export TMPDIR=$tmp
@@ -156,6 +156,12 @@ has "a refused call is explained" 'gdakit: memory at 0x1000 is not mapped' "$tmp
 rc_is 0 "closed with a QP alive" "$gdakit" run --verbose -- "$close_prog"
 has "closed with a QP alive" '^ok$' "$tmp/out"
 
+# A program that closes all descriptors but the first three does not mean the NIC's.
+for way in closefrom close_range loop parts raw exec fork vfork; do
+	rc_is 0 "descriptors, $way" "$gdakit" run --verbose -- "$fds_prog" "$way"
+	has "descriptors, $way" '^ok$' "$tmp/out"
+done
+
 # Without namespaces: path hooks over a private tree.
 hooks=("$gdakit" run --mode hooks --)
 rc_is 64 "unknown mode" "$gdakit" run --mode chroot true
@@ -190,6 +196,14 @@ for line in '/sys/devices/pci0000:c0/0000:c0:00.0/0000:c1:00.0 /sys/class/infini
 done
 rc_is 0 "hooks, DevX" "${hooks[@]}" "$prog_devx"
 has "hooks, DevX" '^ok$' "$tmp/out"
+rc_is 0 "hooks, the second device" "$gdakit" run --mode hooks --nics 2 -- ibv_devinfo -v -d mlx5_1
+first=$(sed -n 's/.*sys_image_guid: *//p' "$tmp/out") second=$(sed -n 's/.*node_guid: *//p' "$tmp/out")
+rc_is 0 "the second device" "$gdakit" run --nics 2 -- ibv_devinfo -v -d mlx5_1
+sed -n 's/.*node_guid: *//p' "$tmp/out" | grep -qx "$second" && [ -n "$first" ] ||
+	fail "hooks, the second device: node GUID $second, in a namespace $(sed -n 's/.*node_guid: *//p' "$tmp/out")"
+rc_is 0 "hooks, GIDs of two devices" "$gdakit" run --mode hooks --nics 2 -- ibv_devinfo -v
+[ "$(grep -c 'GID\[ *0\]' "$tmp/out")" -eq 2 ] && [ "$(grep 'GID\[ *0\]' "$tmp/out" | sort -u | wc -l)" -eq 2 ] ||
+	fail "hooks, GIDs of two devices: $(grep GID "$tmp/out")"
 rc_is 143 "hooks, killed by SIGTERM" "${hooks[@]}" sh -c 'kill -TERM $$'
 # shellcheck disable=SC2016
 rc_is 0 "namespaces inside hooks" "${hooks[@]}" "$gdakit" run --mode namespace -- sh -c 'ls /dev/infiniband; echo "<$GDAKIT_TREE$SYSFS_PATH>"'

@@ -174,6 +174,9 @@ static int add_nodes(const char *root, unsigned int nics)
 	snprintf(path, sizeof(path), "%.*s" UV_NODE_DIR, PATHS_ROOT_MAX, root);
 	if (!ret)
 		ret = mkdir(path, 0755);
+	snprintf(path, sizeof(path), "%.*s" UV_NODE_DIR "/" UV_CM_NODE_NAME, PATHS_ROOT_MAX, root);
+	if (!ret)
+		ret = symlink(UV_NODE_PATH, path);
 	for (unsigned int i = 0; !ret && i < nics; i++) {
 		snprintf(path, sizeof(path), "%.*s" UV_NODE_DIR "/" UV_NODE_NAME "%u",
 			 PATHS_ROOT_MAX, root, i);
@@ -193,6 +196,7 @@ int tree_create(char root[PATH_MAX], const struct view *view)
 					    "/sys/bus/pci/drivers",
 					    "/sys/bus/pci/devices",
 					    "/sys/bus/pci",
+					    "/sys/class/misc",
 					    "/sys/bus",
 					    "/sys/class",
 					    "/sys",

@@ -27,6 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "emu/fds/fds.h"
 #include "emu/link/link.h"
 #include "emu/link/neighbours.h"
 #include "emu/link/route.h"
@@ -227,7 +228,7 @@ static int udp_attach(struct link *link, struct link_port *port, const char **wh
 	init_batches(up);
 	link_host_gid(up->host, port->id.gid);
 	port->id.lid = link_host_lid(up->host);
-	port->fd = fd;
+	port->fd = fds_own(fd);
 	port->priv = up;
 	port->link = link;
 	port->next = link->ports;
@@ -245,7 +246,7 @@ static void udp_detach(struct link *link, struct link_port *port)
 		return;
 	*p = port->next;
 	if (port->fd >= 0)
-		close(port->fd);
+		fds_close(port->fd);
 	port->fd = -1;
 	free(port->priv);
 	port->priv = NULL;
@@ -709,7 +710,7 @@ struct link *link_udp_create(const struct link_udp_config *config, const char **
 void link_udp_abandon(struct link *link)
 {
 	for (struct link_port *p = link->ports; p; p = p->next) {
-		close(p->fd);
+		fds_close(p->fd);
 		p->fd = -1;
 	}
 }

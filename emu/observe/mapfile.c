@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "emu/fds/fds.h"
 #include "emu/observe/mapfile.h"
 
 #include <assert.h>
@@ -14,7 +15,6 @@
 
 enum {
 	NAME_TRIES = 1000,
-	HIGH_FD = 200, /* out of the way of programs that count their descriptors */
 	MAP_BYTES = 2 * MAPFILE_WINDOW, /* an entry may cross the end of a window */
 };
 
@@ -54,15 +54,10 @@ bool mapfile_name(char path[PATH_MAX], const char *pattern, bool *each)
 static int create(const char *path)
 {
 	struct stat st;
-	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644), high;
+	int fd = fds_own(open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
 
 	if (fd < 0)
 		return -1;
-	high = fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD);
-	if (high >= 0) {
-		syscall(SYS_close, fd);
-		fd = high;
-	}
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
 		/* Whoever holds the lock writes here; what has bytes was another run's. */
 		if (flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &st) == 0 && st.st_size == 0)
@@ -71,9 +66,7 @@ static int create(const char *path)
 	} else {
 		errno = ENOTSUP;
 	}
-	high = errno;
-	syscall(SYS_close, fd);
-	errno = high;
+	fds_close(fd);
 	return -1;
 }
 
@@ -185,7 +178,7 @@ void mapfile_close(struct mapfile *f)
 	if (still_ours(f)) {
 		if (ftruncate(f->fd, (off_t)f->pos))
 			failed(f, errno, "cannot be cut to its length");
-		syscall(SYS_close, f->fd);
+		fds_close(f->fd);
 	}
 	f->fd = -1;
 }
@@ -196,6 +189,6 @@ void mapfile_abandon(struct mapfile *f)
 		munmap(f->map, MAP_BYTES);
 	f->map = NULL;
 	if (still_ours(f))
-		syscall(SYS_close, f->fd);
+		fds_close(f->fd);
 	f->fd = -1;
 }

@@ -17,18 +17,20 @@
 
 /* Shown from the tree, with all that is below. */
 static const char *const shown[] = {
-	"/sys/class/infiniband",	  "/sys/class/infiniband_verbs", "/sys/bus/pci/devices",
-	"/sys/bus/pci/drivers/mlx5_core", "/sys/devices/pci0000:c0",	 "/dev/infiniband",
+	"/sys/class/infiniband", "/sys/class/infiniband_verbs",	   "/sys/class/misc/rdma_cm",
+	"/sys/bus/pci/devices",	 "/sys/bus/pci/drivers/mlx5_core", "/sys/devices/pci0000:c0",
+	"/dev/infiniband",
 };
 
 /* Above them: only their listing is. */
 static const char *const listed[] = {
-	"/dev",		"/sys", "/sys/class", "/sys/bus", "/sys/bus/pci", "/sys/bus/pci/drivers",
-	"/sys/devices",
+	"/dev",	    "/sys",	    "/sys/class",	    "/sys/class/misc",
+	"/sys/bus", "/sys/bus/pci", "/sys/bus/pci/drivers", "/sys/devices",
 };
 
 /* Directories above the device's that a machine may lack (one without PCI): shown if so. */
 static const char *const optional[] = {
+	"/sys/class/misc",
 	"/sys/bus/pci",
 	"/sys/bus/pci/drivers",
 };
@@ -37,9 +39,8 @@ static const char *const optional[] = {
 
 /* The components of all of the above. */
 static const char *const words[] = {
-	"sys",	   "dev", "class",   "infiniband", "infiniband_verbs",
-	"bus",	   "pci", "devices", "pci0000:c0", "mlx5_core",
-	"drivers", ".",	  "..",
+	"sys", "dev",	  "class",	"infiniband", "infiniband_verbs", "misc", "rdma_cm", "bus",
+	"pci", "devices", "pci0000:c0", "drivers",    "mlx5_core",	  ".",	  "..",
 };
 
 /* ".." takes back a directory, but what a link leads to only the kernel knows. Above this depth

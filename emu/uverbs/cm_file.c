@@ -12,6 +12,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "emu/fds/fds.h"
 #include "emu/uverbs/cm.h"
 
 enum { IN_MAX = 512, OUT_MAX = 1024, PIPE_BYTES = 1 << 20, KNOWN = 256 };
@@ -273,7 +274,7 @@ static struct cm_file *open_file(int fd)
 	}
 	close(ends[0]);
 	*file = (struct cm_file){
-		.next = cm_files, .signal = ends[1], .dev = st.st_dev, .ino = st.st_ino};
+		.next = cm_files, .signal = fds_own(ends[1]), .dev = st.st_dev, .ino = st.st_ino};
 	file->tail = &file->head;
 	cm_files = file;
 	know(file->ino, 0);
@@ -446,12 +447,12 @@ void cm_abandon(void)
 	 * left alone: the parent's thread may have been changing it. */
 	for (struct cm_id *id = cm_ids; id; id = id->next) {
 		if (id->listener >= 0)
-			close(id->listener);
+			fds_close(id->listener);
 		if (id->peer >= 0)
-			close(id->peer);
+			fds_close(id->peer);
 	}
 	for (struct cm_file *f = cm_files; f; f = f->next) {
-		close(f->signal);
+		fds_close(f->signal);
 		cm_file_forget(f);
 	}
 	cm_ids = NULL;

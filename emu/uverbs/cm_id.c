@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "emu/fds/fds.h"
 #include "emu/uverbs/cm.h"
 
 enum {
@@ -140,9 +141,9 @@ void cm_id_free(struct cm_id *id)
 		free(m);
 	}
 	if (id->listener >= 0)
-		close(id->listener);
+		fds_close(id->listener);
 	if (id->peer >= 0)
-		close(id->peer);
+		fds_close(id->peer);
 	free(id);
 }
 
@@ -440,7 +441,7 @@ void cm_try_connect(struct cm_id *id)
 		return;
 	}
 	if (id->peer >= 0)
-		close(id->peer);
+		fds_close(id->peer);
 	id->peer = -1;
 	if (cm_now_ns() < id->give_up_ns)
 		return;
@@ -774,7 +775,7 @@ static void refuse_request(int peer, const struct cm_msg *req, uint32_t reason)
 			     .status = reason};
 
 	(void)cm_peer_send(peer, &msg);
-	close(peer);
+	fds_close(peer);
 }
 
 void cm_on_request(struct cm_id *listener, int peer, const struct cm_msg *msg)
@@ -892,7 +893,7 @@ void cm_on_message(struct cm_id *id, const struct cm_msg *msg)
 
 void cm_on_hangup(struct cm_id *id)
 {
-	close(id->peer);
+	fds_close(id->peer);
 	id->peer = -1;
 	switch (id->state) {
 	case CM_REQ_SENT:

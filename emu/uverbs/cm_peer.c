@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "emu/fds/fds.h"
 #include "emu/uverbs/cm.h"
 
 enum { PORT_TRIES = 64, ACCEPTS = 64, MESSAGES = 16, AGAIN_MS = 5 };
@@ -47,9 +48,9 @@ static int claim(uint16_t ps, uint16_t port)
 	if (fd < 0)
 		return -errno;
 	if (!bind(fd, (struct sockaddr *)&sa, len))
-		return fd;
+		return fds_own(fd);
 	err = errno;
-	close(fd);
+	fds_close(fd);
 	return -err;
 }
 
@@ -84,9 +85,9 @@ static int connect_to(uint8_t a, uint8_t b, uint16_t ps, uint16_t port)
 	if (fd < 0)
 		return -errno;
 	if (!connect(fd, (struct sockaddr *)&sa, len))
-		return fd;
+		return fds_own(fd);
 	err = errno;
-	close(fd);
+	fds_close(fd);
 	return -err;
 }
 
@@ -205,11 +206,11 @@ static void serve_listener(struct cm_id *id)
 	for (int i = 0; i < ACCEPTS; i++) {
 		struct pollfd p = {.events = POLLIN};
 
-		fd = accept4(id->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		fd = fds_own(accept4(id->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK));
 		if (fd < 0)
 			return;
 		if (!same_user(fd)) {
-			close(fd);
+			fds_close(fd);
 			continue;
 		}
 		/* connect() and the request's send() follow each other in cm_connect(). */
@@ -219,7 +220,7 @@ static void serve_listener(struct cm_id *id)
 		if (got == 1 && (msg.type == CM_MSG_REQ || msg.type == CM_MSG_SIDR_REQ))
 			cm_on_request(id, fd, &msg);
 		else
-			close(fd);
+			fds_close(fd);
 	}
 }
 
@@ -263,7 +264,7 @@ static void close_file(struct cm_file *file)
 	if (*p)
 		*p = file->next;
 	cm_file_forget(file);
-	close(file->signal);
+	fds_close(file->signal);
 	free(file);
 }
 
@@ -381,7 +382,7 @@ int cm_thread_start(void)
 
 	if (wake_fd >= 0)
 		return 0;
-	wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	wake_fd = fds_own(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 	if (wake_fd < 0)
 		return -errno;
 	if (!registered)
@@ -393,7 +394,7 @@ int cm_thread_start(void)
 	ret = pthread_create(&thread, NULL, cm_main, NULL);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (ret) {
-		close(wake_fd);
+		fds_close(wake_fd);
 		wake_fd = -1;
 		return -ret;
 	}
@@ -411,6 +412,6 @@ void cm_thread_wake(void)
 void cm_thread_abandon(void)
 {
 	if (wake_fd >= 0)
-		close(wake_fd);
+		fds_close(wake_fd);
 	wake_fd = -1;
 }

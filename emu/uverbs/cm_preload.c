@@ -45,8 +45,11 @@
 
 static int opened(const char *path, int fd)
 {
-	if (fd >= 0 && !strcmp(path, CM_NODE))
+	if (fd < 0 || strncmp(path, UV_NODE_DIR, sizeof(UV_NODE_DIR) - 1) != 0)
+		return fd;
+	if (!strcmp(path, CM_NODE))
 		cm_opened(fd);
+	uv_node_opened(fd, path);
 	return fd;
 }
 

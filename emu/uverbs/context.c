@@ -7,7 +7,7 @@
  *
  * When a context ends, the NIC must have let go of the program's memory before close() returns. So
  * the preload takes over close(), and asks uv_closing() about descriptors that this table knows.
- * What it does not see (close_range(), a duplicate that lives longer) ends later: the program
+ * What it does not see (a raw system call, a duplicate that lives longer) ends later: the program
  * closes the asynchronous event fd as well, that one hangs up, and the watcher (events.c) calls
  * uv_ctx_end().
  */
@@ -195,24 +195,48 @@ bool uv_fd_is_device(int fd)
 	       minor(st.st_rdev) == UV_NODE_MINOR;
 }
 
+/* N of /dev/infiniband/uverbsN; UV_MAX_NICS: it is no such path. */
+static unsigned int node_number(const char *path)
+{
+	static const char prefix[] = UV_NODE_DIR "/" UV_NODE_NAME;
+	const char *digits = path + sizeof(prefix) - 1;
+	unsigned long index;
+	char *end;
+
+	if (strncmp(path, prefix, sizeof(prefix) - 1) != 0)
+		return UV_MAX_NICS;
+	index = strtoul(digits, &end, 10);
+	return end != digits && !*end && index < UV_MAX_NICS ? (unsigned int)index : UV_MAX_NICS;
+}
+
+/* Where paths are shown by hooks, the names are links to one node: fd -> number, plus 1. */
+static _Atomic uint8_t node_of[UV_FDS_KNOWN];
+
+void uv_node_opened(int fd, const char *path)
+{
+	unsigned int n = node_number(path);
+
+	if (n < UV_MAX_NICS && fd >= 0 && fd < UV_FDS_KNOWN)
+		atomic_store(&node_of[fd], (uint8_t)(n + 1));
+}
+
 /* All nodes are the same device: their names tell them apart. */
 unsigned int uv_device_of_fd(int fd)
 {
-	static const char prefix[] = UV_NODE_DIR "/" UV_NODE_NAME;
 	char link[64], path[128];
-	unsigned long index;
+	unsigned int n;
 	ssize_t len;
-	char *end;
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	len = readlink(link, path, sizeof(path) - 1);
 	path[len > 0 ? len : 0] = '\0';
-	if (strncmp(path, prefix, sizeof(prefix) - 1) != 0)
-		return 0;
-	index = strtoul(path + sizeof(prefix) - 1, &end, 10);
-	return end != path + sizeof(prefix) - 1 && !*end && index < UV_MAX_NICS
-		       ? (unsigned int)index
-		       : 0;
+	n = node_number(path);
+	if (n < UV_MAX_NICS)
+		return n;
+	if (!strcmp(path, UV_NODE_PATH) && fd >= 0 && fd < UV_FDS_KNOWN &&
+	    atomic_load(&node_of[fd]))
+		return atomic_load(&node_of[fd]) - 1u;
+	return 0;
 }
 
 /* ---- teardown ---- */
@@ -311,11 +335,18 @@ void uv_closing(int fd)
 	/* A child of vfork() closes descriptors of its own in our memory. */
 	if (!ino || atomic_load(&command_owner) != getpid())
 		return;
-	/* The number may mean another file by now: closed by close_range(), and given out again. */
+	/* The number may mean another file by now: closed by a raw system call, and given out
+	 * again. */
 	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_ino == ino &&
 	    atomic_compare_exchange_strong(&command_ino[fd], &ino, 0) && !has_duplicate(fd, &st))
 		uv_ctx_end(st.st_dev, st.st_ino);
 	errno = saved;
+}
+
+void uv_closing_range(unsigned int first, unsigned int last)
+{
+	for (unsigned int fd = first; fd <= last && fd < UV_FDS_KNOWN; fd++)
+		uv_closing((int)fd);
 }
 
 /* ---- fork ---- */

@@ -26,6 +26,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "emu/fds/fds.h"
 #include "emu/uverbs/uv.h"
 
 enum {
@@ -191,6 +192,7 @@ struct uv_event_file *uv_events_open(struct uv_ctx *ctx, enum uv_event_file_kind
 		free(f);
 		return NULL;
 	}
+	pair[0] = fds_own(pair[0]);
 	setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
 	fstat(pair[1], &st);
 	f->ctx = ctx;
@@ -238,7 +240,7 @@ static void drop_subscriptions(bool (*match)(const struct subscription *s, const
 		}
 		*p = s->next;
 		if (s->signal_fd >= 0)
-			close(s->signal_fd);
+			fds_close(s->signal_fd);
 		free(s);
 	}
 }
@@ -272,7 +274,7 @@ static void hang_up(struct uv_event_file *f)
 	/* The watcher's poll() may hold the socket open for a while yet; the program is to see it
 	 * now. */
 	shutdown(f->ours, SHUT_RDWR);
-	close(f->ours);
+	fds_close(f->ours);
 	f->ours = -1;
 	drop_backlog(f);
 	drop_subscriptions(subscribed_by_file, f);
@@ -371,7 +373,7 @@ int uv_events_subscribe(struct uv_event_file *file, uint16_t type, const struct 
 	s->obj = obj;
 	s->cookie = cookie;
 	s->nic = (uint8_t)uv_nic_index();
-	s->signal_fd = signal_fd < 0 ? -1 : fcntl(signal_fd, F_DUPFD_CLOEXEC, 0);
+	s->signal_fd = signal_fd < 0 ? -1 : fds_own(fcntl(signal_fd, F_DUPFD_CLOEXEC, 0));
 	if (signal_fd >= 0 && s->signal_fd < 0) {
 		free(s);
 		return -EBADF;
@@ -576,7 +578,7 @@ int uv_events_start(void)
 
 	if (wake_fd >= 0)
 		return 0;
-	wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	wake_fd = fds_own(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 	if (wake_fd < 0)
 		return -errno;
 	sigfillset(&all);
@@ -584,7 +586,7 @@ int uv_events_start(void)
 	ret = pthread_create(&thread, NULL, watch, NULL);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (ret) {
-		close(wake_fd);
+		fds_close(wake_fd);
 		wake_fd = -1;
 		return -ret;
 	}
@@ -598,12 +600,12 @@ void uv_events_abandon(void)
 	pthread_mutex_init(&event_lock, NULL);
 	for (struct uv_event_file *f = files; f; f = f->next)
 		if (f->ours >= 0)
-			close(f->ours);
+			fds_close(f->ours);
 	files = NULL;
 	subscriptions = NULL;
 	memset(cqs, 0, sizeof(cqs));
 	memset(qps, 0, sizeof(qps));
 	if (wake_fd >= 0)
-		close(wake_fd);
+		fds_close(wake_fd);
 	wake_fd = -1;
 }

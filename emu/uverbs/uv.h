@@ -2,7 +2,7 @@
 /*
  * The uverbs face: what mlx5_ib and ib_uverbs do in a kernel, inside the program.
  *
- *   preload.c       ioctl(), close()     -> uv_ioctl(), uv_closing()
+ *   preload.c       ioctl(), close()...  -> uv_ioctl(), uv_closing()
  *   codec.c         attributes           -> struct uv_req, bounds checked against
  *   tables.c        (object, method)     -> handler and attribute specs; INVOKE_WRITE commands
  *   names.c         number of a method or command -> its name, for messages
@@ -354,6 +354,10 @@ void uv_ctx_end(uint64_t dev, uint64_t ino);
 /* The program is about to close fd: ends the context behind it, if this was its only descriptor.
  * From any thread, at any time but inside the face; cheap for other descriptors. */
 void uv_closing(int fd);
+/* The same for all of [first, last]. */
+void uv_closing_range(unsigned int first, unsigned int last);
+/* The program opened that path as fd: if it is a node, its name is remembered. */
+void uv_node_opened(int fd, const char *path);
 void uv_ctx_unlock(struct uv_ctx *ctx);
 
 /* ---- events (events.c) ---- */

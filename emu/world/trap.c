@@ -23,6 +23,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "emu/fds/fds.h"
 #include "emu/world/world_priv.h"
 
 #ifndef UFFD_USER_MODE_ONLY
@@ -46,11 +47,12 @@ bool trap_init(struct trap *t)
 
 	t->armed = false;
 	t->nranges = 0;
-	t->fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY);
+	t->fd = fds_own(
+		(int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY));
 	if (t->fd < 0)
 		return false;
 	if (ioctl(t->fd, UFFDIO_API, &api)) {
-		close(t->fd);
+		fds_close(t->fd);
 		t->fd = -1;
 		return false;
 	}
@@ -60,7 +62,7 @@ bool trap_init(struct trap *t)
 void trap_fini(struct trap *t)
 {
 	if (t->fd >= 0)
-		close(t->fd); /* unregisters, and lets go of whoever is held up */
+		fds_close(t->fd); /* unregisters, and lets go of whoever is held up */
 	t->fd = -1;
 	t->armed = false;
 	free(t->ranges);

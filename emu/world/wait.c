@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "emu/fds/fds.h"
 #include "emu/world/world_priv.h"
 
 enum {
@@ -33,7 +34,7 @@ enum {
 
 bool waiter_init(struct waiter *wt)
 {
-	wt->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	wt->event_fd = fds_own(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 	atomic_init(&wt->asleep, false);
 	atomic_init(&wt->kicked, false);
 	return wt->event_fd >= 0;
@@ -41,7 +42,7 @@ bool waiter_init(struct waiter *wt)
 
 void waiter_fini(struct waiter *wt)
 {
-	close(wt->event_fd);
+	fds_close(wt->event_fd);
 	wt->event_fd = -1;
 }
 

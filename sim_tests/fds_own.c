@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/* The NIC's own descriptors: marks that follow the process. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "emu/fds/fds.h"
+
+static int open_one(void)
+{
+	return open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+static bool is_open(int fd)
+{
+	return fcntl(fd, F_GETFD) >= 0;
+}
+
+Test(fds_own, an_own_descriptor_has_a_high_number_and_is_marked)
+{
+	int low = open_one(), fd = fds_own(low);
+
+	cr_assert(fd >= 512 && is_open(fd) && !is_open(low));
+	cr_assert(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+	cr_assert(fds_is_own(fd) && !fds_is_own(low));
+	cr_assert_eq(fds_next_own(0), fd);
+	cr_assert_eq(fds_next_own(fd), fd);
+	cr_assert_eq(fds_next_own(fd + 1), -1);
+	errno = EBUSY;
+	fds_close(fd);
+	cr_assert_eq(errno, EBUSY);
+	cr_assert(!is_open(fd) && !fds_is_own(fd));
+	cr_assert_eq(fds_next_own(0), -1);
+}
+
+Test(fds_own, marks_in_other_words_are_found_in_order)
+{
+	int fds[130];
+
+	for (int i = 0; i < 130; i++)
+		cr_assert((fds[i] = fds_own(open_one())) >= 512);
+	for (int i = 0, at = -1; i < 130; i++) {
+		at = fds_next_own(at + 1);
+		cr_assert_eq(at, fds[i]);
+	}
+	cr_assert_eq(fds_next_own(fds[129] + 1), -1);
+}
+
+Test(fds_own, where_no_high_number_is_free_the_low_one_is_marked)
+{
+	struct rlimit limit;
+	int fd, low;
+
+	cr_assert(!getrlimit(RLIMIT_NOFILE, &limit));
+	limit.rlim_cur = 64;
+	cr_assert(!setrlimit(RLIMIT_NOFILE, &limit));
+	low = open_one();
+	errno = 0;
+	fd = fds_own(low);
+	cr_assert(fd == low && is_open(fd) && fds_is_own(fd) && errno == 0);
+}
+
+Test(fds_own, a_failed_open_passes_through)
+{
+	errno = EMFILE;
+	cr_assert(fds_own(-1) == -1 && errno == EMFILE);
+	fds_close(-1);
+	cr_assert(!fds_is_own(-1) && !fds_is_own(1 << 20));
+}
+
+Test(fds_own, a_forked_child_owns_nothing_until_it_marks_its_own)
+{
+	int fd = fds_own(open_one()), status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		int mine;
+
+		if (fds_is_own(fd) || fds_next_own(0) != -1)
+			_exit(1);
+		mine = fds_own(open_one());
+		_exit(fds_is_own(fd) || fds_next_own(0) != mine ? 2 : 0);
+	}
+	cr_assert(pid > 0 && waitpid(pid, &status, 0) == pid);
+	cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	cr_assert(fds_is_own(fd));
+}
