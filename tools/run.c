@@ -79,6 +79,7 @@ struct start {
 	char library[PATH_MAX];
 	char paths[PATH_MAX]; /* the second library and the tree that it shows; "": no hooks */
 	char root[PATH_MAX];
+	char tools[PATH_MAX];
 	sigset_t mask;
 };
 
@@ -113,6 +114,37 @@ static int set_tree(const struct start *s)
 	return set_env(PATHS_ENV_ROOT, s->root) | set_env("SYSFS_PATH", path);
 }
 
+/* The folder of tools that stand in for those which ask the kernel; "": there is none. Asked before
+ * the namespace, in which /proc names our file by a path that it does not have there. */
+static void find_tools(char folder[PATH_MAX])
+{
+	static const char *const places[] = {"../libexec/gdakit", GDAKIT_LIBEXEC_INSTALL};
+	char dir[PATH_MAX], full[PATH_MAX];
+
+	for (size_t i = 0; directory_of_self(dir) && i < sizeof(places) / sizeof(places[0]); i++) {
+		if (snprintf(full, sizeof(full), "%s/%s", dir, places[i]) < (int)sizeof(full) &&
+		    realpath(full, folder) && !strchr(folder, ':'))
+			return;
+	}
+	*folder = '\0';
+}
+
+/* They are first in PATH. */
+static int set_path(const struct start *s)
+{
+	const char *before = getenv("PATH");
+	char *list;
+	int ret;
+
+	if (!before || !*s->tools)
+		return 0;
+	if (asprintf(&list, "%s:%s", s->tools, before) < 0)
+		return -1;
+	ret = set_env("PATH", list);
+	free(list);
+	return ret;
+}
+
 static int set_environment(const struct start *s)
 {
 	const struct run_options *o = s->o;
@@ -123,7 +155,7 @@ static int set_environment(const struct start *s)
 	return set_env(UV_ENV_HOST, host) | set_env(UV_ENV_NICS, nics) |
 	       set_env(UV_ENV_LINK_LAYER, o->ethernet ? "ethernet" : "infiniband") |
 	       set_env(UV_ENV_VERBOSE, o->verbose ? "1" : "0") | set_env(UV_ENV_WIRE, o->wire) |
-	       set_preload(s) | set_tree(s);
+	       set_path(s) | set_preload(s) | set_tree(s);
 }
 
 static _Noreturn void execute(const struct start *s)
@@ -283,6 +315,7 @@ int run_program(const struct run_options *o)
 	if (!find_preload(PRELOAD_UVERBS, s.library, false) || observe_prepare(o) ||
 	    claim_host(o->host, o->nics, &s.id))
 		return EXIT_REFUSED;
+	find_tools(s.tools);
 	sigemptyset(&signals);
 	for (size_t i = 0; i < sizeof(forwarded) / sizeof(forwarded[0]); i++)
 		sigaddset(&signals, forwarded[i]);
