@@ -441,12 +441,18 @@ static const struct {
 	enum nm_obj_type type;
 	void (*free)(struct nm_obj *obj);
 } free_order[NM_OBJ_TYPES] = {
-	{NM_OBJ_QP, nm_qp_free},	  {NM_OBJ_SRQ, nm_srq_free},
-	{NM_OBJ_XRCD, nm_plain_free},	  {NM_OBJ_CQ, nm_cq_free},
-	{NM_OBJ_EQ, nm_eq_free},	  {NM_OBJ_MKEY, nm_mkey_free},
-	{NM_OBJ_UMEM, nm_umem_free},	  {NM_OBJ_UAR, nm_uar_free},
-	{NM_OBJ_PD, nm_pd_free},	  {NM_OBJ_TD, nm_plain_free},
-	{NM_OBJ_QCOUNTER, nm_plain_free}, {NM_OBJ_RESERVED_QPN, nm_plain_free},
+	{NM_OBJ_QP, nm_qp_free},
+	{NM_OBJ_SRQ, nm_srq_free},
+	{NM_OBJ_XRCD, nm_plain_free},
+	{NM_OBJ_CQ, nm_cq_free},
+	{NM_OBJ_EQ, nm_eq_free},
+	{NM_OBJ_MKEY, nm_mkey_free},
+	{NM_OBJ_UMEM, nm_umem_free},
+	{NM_OBJ_UAR, nm_uar_free},
+	{NM_OBJ_PD, nm_pd_free},
+	{NM_OBJ_TD, nm_plain_free},
+	{NM_OBJ_QCOUNTER, nm_qcounter_free},
+	{NM_OBJ_RESERVED_QPN, nm_plain_free},
 	{NM_OBJ_UCTX, nm_plain_free},
 };
 

@@ -101,6 +101,7 @@ void nm_uar_put(struct nm_uar *uar);
 void nm_pd_free(struct nm_obj *obj);
 void nm_uar_free(struct nm_obj *obj);
 void nm_plain_free(struct nm_obj *obj);
+void nm_qcounter_free(struct nm_obj *obj);
 void nm_umem_free(struct nm_obj *obj);
 void nm_mkey_free(struct nm_obj *obj);
 void nm_eq_free(struct nm_obj *obj);

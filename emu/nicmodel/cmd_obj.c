@@ -28,6 +28,12 @@ void nm_plain_free(struct nm_obj *obj)
 	free(obj);
 }
 
+void nm_qcounter_free(struct nm_obj *obj)
+{
+	nm_qcounter_forget(obj->nic, (struct nm_qcounter *)obj);
+	nm_plain_free(obj);
+}
+
 /* ---- PD, transport domain, counter set ---- */
 
 void nm_pd_free(struct nm_obj *obj)
@@ -57,12 +63,12 @@ uint8_t nm_cmd_dealloc_td(struct nm_cmd *c)
 
 uint8_t nm_cmd_alloc_q_counter(struct nm_cmd *c)
 {
-	return plain_alloc(c, NM_OBJ_QCOUNTER, sizeof(struct nm_obj));
+	return plain_alloc(c, NM_OBJ_QCOUNTER, sizeof(struct nm_qcounter));
 }
 
 uint8_t nm_cmd_dealloc_q_counter(struct nm_cmd *c)
 {
-	return nm_cmd_end(c, NM_OBJ_QCOUNTER, in_number(c) & 0xff, nm_plain_free);
+	return nm_cmd_end(c, NM_OBJ_QCOUNTER, in_number(c) & 0xff, nm_qcounter_free);
 }
 
 /* ---- UAR pages ---- */

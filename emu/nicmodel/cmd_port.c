@@ -272,7 +272,6 @@ uint8_t nm_cmd_access_reg(struct nm_cmd *c)
 		offsetof(struct nm_counters, f), PRM_query_q_counter_out_##f##_OFF                 \
 	}
 
-/* The device counts per port; every set reads the same. */
 static const struct {
 	size_t from;
 	uint16_t to;
@@ -300,16 +299,21 @@ static const struct {
 uint8_t nm_cmd_query_q_counter(struct nm_cmd *c)
 {
 	uint32_t set = PRM_GET(query_q_counter_in, c->in, counter_set_id);
+	const struct nm_counters *counters = &c->nic->no_set;
 	uint8_t status = PRM_STATUS_OK;
 
 	/* Set 0 is what QPs use that name none. */
-	if (set && !nm_cmd_own(c, NM_OBJ_QCOUNTER, set, &status))
-		return status;
+	if (set) {
+		struct nm_obj *obj = nm_cmd_own(c, NM_OBJ_QCOUNTER, set, &status);
+
+		if (!obj)
+			return status;
+		counters = &((struct nm_qcounter *)obj)->counters;
+	}
 	for (size_t n = 0; n < sizeof(q_counters) / sizeof(q_counters[0]); n++) {
 		uint64_t value;
 
-		memcpy(&value, (const uint8_t *)&c->nic->counters + q_counters[n].from,
-		       sizeof(value));
+		memcpy(&value, (const uint8_t *)counters + q_counters[n].from, sizeof(value));
 		prm_store32(c->out + q_counters[n].to, (uint32_t)value);
 	}
 	return PRM_STATUS_OK;

@@ -92,6 +92,7 @@ void nm_qp_decode(struct nm_qp *qp)
 	qp->rae = PRM_GET(qpc, qpc, rae) && PRM_GET(qpc, qpc, atomic_mode);
 	qp->log_msg_max = (uint8_t)PRM_GET(qpc, qpc, log_msg_max);
 	decode_route(qp);
+	nm_qp_choose_set(qp);
 }
 
 /* ---- CREATE_QP ---- */

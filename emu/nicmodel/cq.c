@@ -331,17 +331,13 @@ static int cq_write_now(struct nm_cq *cq, const struct nm_ring_entry *e)
 
 static void cq_count(struct nm_cq *cq, const struct nm_cqe *cqe)
 {
-	struct nm_counters *n = &cq->obj.nic->counters;
-	bool flush = cqe->syndrome == PRM_SYND_WR_FLUSH;
+	struct nm_nic *nic = cq->obj.nic;
+	struct nm_qp *qp = (struct nm_qp *)nm_obj_get(nic, NM_OBJ_QP, cqe->qpn);
 
-	n->cqes++;
-	if (cqe->opcode == PRM_CQE_REQ_ERR) {
-		n->req_cqe_error++;
-		n->req_cqe_flush_error += flush;
-	} else if (cqe->opcode == PRM_CQE_RESP_ERR) {
-		n->resp_cqe_error++;
-		n->resp_cqe_flush_error += flush;
-	}
+	if (qp)
+		nm_count_cqe(qp, cqe->opcode, cqe->syndrome);
+	else
+		nic->counters.cqes++;
 }
 
 int nm_cq_push(struct nm_cq *cq, const struct nm_cqe *cqe)

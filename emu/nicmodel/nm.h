@@ -379,16 +379,81 @@ void nm_nic_remove_observer(struct nm_nic *nic, struct nm_observer *obs);
 /* At most one; NULL removes it. */
 void nm_nic_set_fault(struct nm_nic *nic, struct nm_fault *fault);
 
-/* Port counters under the names of hw_counters and counters in sysfs. */
+/*
+ * What is counted, for the whole port, for each QP and for each counter set that QPs name. Names
+ * are those of hw_counters in sysfs where it has them (Linux, drivers/infiniband/hw/mlx5/counters.c
+ * and the QUERY_Q_COUNTER command); packets and bytes of one QP are those that it sent and those
+ * that were accepted for it. Bytes are those from BTH to the end of the payload.
+ */
+#define NM_COUNTERS(X)                                                                             \
+	X(tx_packets, "packets sent")                                                              \
+	X(tx_bytes, "bytes sent, BTH to payload")                                                  \
+	X(rx_packets, "packets received")                                                          \
+	X(rx_bytes, "bytes received, BTH to payload")                                              \
+	X(tx_messages, "send WQEs that were done without an error")                                \
+	X(rx_messages, "messages that the responder completed")                                    \
+	X(tx_retransmits, "packets sent again")                                                    \
+	X(out_of_sequence, "request packets ahead of the expected PSN")                            \
+	X(packet_seq_err, "NAKs of a sequence error received")                                     \
+	X(duplicate_request, "request packets received again")                                     \
+	X(out_of_buffer, "messages that found no receive WQE")                                     \
+	X(rnr_naks, "RNR NAKs received")                                                           \
+	X(local_ack_timeout_err, "times that no answer came in time")                              \
+	X(rnr_nak_retry_err, "RNR retries exceeded")                                               \
+	X(implied_nak_seq_err, "READ or atomic responses that were lost")                          \
+	X(req_cqe_error, "error CQEs of send queues")                                              \
+	X(resp_cqe_error, "error CQEs of receive queues")                                          \
+	X(req_cqe_flush_error, "flush CQEs of send queues")                                        \
+	X(resp_cqe_flush_error, "flush CQEs of receive queues")                                    \
+	X(req_remote_access_errors, "NAKs of a remote access error received")                      \
+	X(req_remote_invalid_request, "NAKs of an invalid request received")                       \
+	X(resp_remote_access_errors, "requests refused for their key, range or right")             \
+	X(resp_local_length_error, "messages longer than their receive WQE")                       \
+	X(rx_write_requests, "WRITE requests received")                                            \
+	X(rx_read_requests, "READ requests received")                                              \
+	X(rx_atomic_requests, "atomic requests received")                                          \
+	X(doorbells, "doorbells taken")                                                            \
+	X(wqes, "send WQEs fetched")                                                               \
+	X(cqes, "CQEs written")                                                                    \
+	X(cqes_ok, "CQEs without an error")                                                        \
+	X(cqes_local_length, "CQEs, local length error")                                           \
+	X(cqes_local_qp_op, "CQEs, local QP operation error")                                      \
+	X(cqes_local_prot, "CQEs, local protection error")                                         \
+	X(cqes_flush, "CQEs, flushed")                                                             \
+	X(cqes_mw_bind, "CQEs, memory window bind error")                                          \
+	X(cqes_bad_resp, "CQEs, bad response")                                                     \
+	X(cqes_local_access, "CQEs, local access error")                                           \
+	X(cqes_remote_inval_req, "CQEs, remote invalid request")                                   \
+	X(cqes_remote_access, "CQEs, remote access error")                                         \
+	X(cqes_remote_op, "CQEs, remote operation error")                                          \
+	X(cqes_retry_exc, "CQEs, transport retries exceeded")                                      \
+	X(cqes_rnr_retry_exc, "CQEs, RNR retries exceeded")                                        \
+	X(cqes_other, "CQEs, another error")
+
+#define NM_COUNTER_FIELD_(name, what) uint64_t name;
 struct nm_counters {
-	uint64_t tx_packets, tx_bytes, rx_packets, rx_bytes;
-	uint64_t out_of_sequence, packet_seq_err, duplicate_request, out_of_buffer;
-	uint64_t local_ack_timeout_err, rnr_nak_retry_err, implied_nak_seq_err;
-	uint64_t req_cqe_error, resp_cqe_error, req_cqe_flush_error, resp_cqe_flush_error;
-	uint64_t req_remote_access_errors, req_remote_invalid_request, resp_remote_access_errors;
-	uint64_t resp_local_length_error, rx_write_requests, rx_read_requests, rx_atomic_requests;
-	uint64_t doorbells, wqes, cqes;
+	NM_COUNTERS(NM_COUNTER_FIELD_)
 };
+/* Name, description and place of each, in order. */
+struct nm_counter_row {
+	const char *name, *what;
+	size_t off; /* in struct nm_counters */
+};
+#define NM_COUNTER_ONE_(name, what) +1
+enum { NM_NCOUNTERS = 0 NM_COUNTERS(NM_COUNTER_ONE_) };
+extern const struct nm_counter_row nm_counter_rows[NM_NCOUNTERS];
+
 const struct nm_counters *nm_nic_counters(const struct nm_nic *nic);
+
+/* A QP as statistics show it. The counters are the NIC's, and live as long as the QP. */
+struct nm_qp_info {
+	uint32_t qpn, remote_qpn;
+	uint8_t st;    /* enum prm_qp_st */
+	uint8_t state; /* enum prm_qp_state */
+	const struct nm_counters *counters;
+};
+/* The QPs with number `from` and above, by number: at most `max` of them; returns how many. */
+uint32_t nm_nic_qps(const struct nm_nic *nic, uint32_t from, struct nm_qp_info *infos,
+		    uint32_t max);
 
 #endif

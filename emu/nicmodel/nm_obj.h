@@ -34,6 +34,7 @@
  *   roce.h, roce_ops.c       opcodes and their headers
  *   roce_wire.c              BTH and extension headers; whole frames
  *   crc32.c                  for the ICRC
+ *   counters.c               of the port, of QPs, of counter sets
  *   nic.c                    create, progress, timers, observers
  *
  * Everything runs under the owner's lock (see nm.h); no function here is thread-safe.
@@ -455,6 +456,14 @@ void nm_cq_check_arm(struct nm_cq *cq);
 void nm_cq_arm(struct nm_cq *cq, uint32_t word);
 bool nm_cq_progress(struct nm_cq *cq); /* pending writes; true if something moved */
 
+/* ---- counters (counters.c) ---- */
+
+/* What QPs count together: those whose context names it. */
+struct nm_qcounter {
+	struct nm_obj obj;
+	struct nm_counters counters;
+};
+
 /* ---- queue pairs ---- */
 
 struct nm_srq;	   /* srq.h */
@@ -496,6 +505,8 @@ struct nm_qp {
 	uint32_t max_rd_atomic, max_dest_rd_atomic; /* counts */
 	bool rre, rwe, rae;
 	uint8_t log_msg_max;
+	struct nm_counters counters;
+	struct nm_counters *counter_set;  /* of the set that the context names, or the NIC's */
 	struct nm_route route;		  /* source and destination */
 	struct nm_rc *rc;		  /* transport; allocated with the QP */
 	struct nm_qp *run_next, **run_at; /* nic.c: list of QPs with work, and what points here */
@@ -561,6 +572,13 @@ void nm_uar_remove_cq(struct nm_cq *cq);
 bool nm_doorbell_poll(struct nm_nic *nic, uint64_t now_ns,
 		      uint64_t *next_ns); /* true if one rang */
 
+/* The set that the QP's context names now. */
+void nm_qp_choose_set(struct nm_qp *qp);
+/* Before a set is freed: its QPs count for none. */
+void nm_qcounter_forget(struct nm_nic *nic, const struct nm_qcounter *set);
+/* A CQE of the QP was written. */
+void nm_count_cqe(struct nm_qp *qp, uint8_t opcode, uint8_t syndrome);
+
 /* ---- the NIC ---- */
 
 struct nm_nic {
@@ -577,6 +595,7 @@ struct nm_nic {
 	struct nm_fault *fault;
 	uint32_t point_mask; /* union of observer and fault masks */
 	struct nm_counters counters;
+	struct nm_counters no_set; /* of the QPs that name no counter set, or one that is gone */
 	/* doorbell.c: pages that some queue uses. Each array has room for all pages. */
 	struct nm_uar **hot_uars, **cold_uars;
 	uint32_t nhot, ncold, next_cold;
@@ -599,6 +618,22 @@ static inline uint64_t nm_now(const struct nm_nic *nic)
 {
 	return nic->ops.now_ns(nic->ops.ctx);
 }
+
+/* Adds to a counter of the QP and of its set. */
+static inline void nm_count_qp_at(struct nm_qp *qp, size_t off, uint64_t n)
+{
+	*(uint64_t *)((uint8_t *)&qp->counters + off) += n;
+	*(uint64_t *)((uint8_t *)qp->counter_set + off) += n;
+}
+#define NM_COUNT_QP(qp, field, n) nm_count_qp_at((qp), offsetof(struct nm_counters, field), (n))
+
+/* And of the port. */
+static inline void nm_count_at(struct nm_qp *qp, size_t off, uint64_t n)
+{
+	*(uint64_t *)((uint8_t *)&qp->obj.nic->counters + off) += n;
+	nm_count_qp_at(qp, off, n);
+}
+#define NM_COUNT(qp, field, n) nm_count_at((qp), offsetof(struct nm_counters, field), (n))
 
 /* A point of the engine: observers see it, the fault hook may answer other than NM_PASS. */
 static inline bool nm_watched(const struct nm_nic *nic, enum nm_event_kind kind)

@@ -107,7 +107,7 @@ static void implied_nak(struct nm_qp *qp, uint32_t psn)
 		    "response was "
 		    "lost, it is asked for again",
 		    psn, req->una);
-	qp->obj.nic->counters.implied_nak_seq_err++;
+	NM_COUNT(qp, implied_nak_seq_err, 1);
 	req->implied = true;
 	go_back(qp);
 }
@@ -118,6 +118,7 @@ static void take_rnr(struct nm_qp *qp, uint8_t timer)
 
 	if (req->una_seq == req->head)
 		return;
+	NM_COUNT(qp, rnr_naks, 1);
 	if (qp->rnr_retry != 7) {
 		if (req->rnr_left == 0) {
 			nm_diagnose(qp->obj.nic, qp->obj.number,
@@ -125,7 +126,7 @@ static void take_rnr(struct nm_qp *qp, uint8_t timer)
 				    "retries exceeded",
 				    rc_swqe_at(req, req->una_seq)->wqe_idx, qp->remote_qpn,
 				    qp->rnr_retry);
-			qp->obj.nic->counters.rnr_nak_retry_err++;
+			NM_COUNT(qp, rnr_nak_retry_err, 1);
 			rc_req_fail(qp, req->una_seq, RC_CAUSE_RNR_RETRY);
 			return;
 		}
@@ -151,12 +152,11 @@ static const struct {
 static void take_nak(struct nm_qp *qp, uint8_t syndrome, uint32_t psn)
 {
 	struct rc_req *req = &qp->rc->req;
-	struct nm_counters *counters = &qp->obj.nic->counters;
 
 	if (req->una_seq == req->head)
 		return;
 	if (syndrome == ROCE_NAK_SEQ) {
-		counters->packet_seq_err++;
+		NM_COUNT(qp, packet_seq_err, 1);
 		go_back(qp);
 		return;
 	}
@@ -166,8 +166,8 @@ static void take_nak(struct nm_qp *qp, uint8_t syndrome, uint32_t psn)
 		nm_diagnose(qp->obj.nic, qp->obj.number, "WQE %u: QP 0x%06x refused PSN 0x%06x: %s",
 			    rc_swqe_at(req, req->una_seq)->wqe_idx, qp->remote_qpn, psn,
 			    fatal_naks[i].name);
-		counters->req_remote_access_errors += syndrome == ROCE_NAK_ACCESS;
-		counters->req_remote_invalid_request += syndrome == ROCE_NAK_INV_REQ;
+		NM_COUNT(qp, req_remote_access_errors, syndrome == ROCE_NAK_ACCESS);
+		NM_COUNT(qp, req_remote_invalid_request, syndrome == ROCE_NAK_INV_REQ);
 		rc_req_fail(qp, req->una_seq, fatal_naks[i].cause);
 		return;
 	}
@@ -357,7 +357,7 @@ void rc_timeout(struct nm_qp *qp)
 	}
 	if (req->deadline_ns > now_ns)
 		return;
-	qp->obj.nic->counters.local_ack_timeout_err++;
+	NM_COUNT(qp, local_ack_timeout_err, 1);
 	nm_diagnose(qp->obj.nic, qp->obj.number,
 		    "no answer to PSN 0x%06x within %llu us: sent again, %u retries left", req->una,
 		    (unsigned long long)(t_ns / 1000), req->retry_left);

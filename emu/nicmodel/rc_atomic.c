@@ -247,7 +247,7 @@ static int execute(struct nm_qp *qp, struct rc_op *op)
 	rd = rc_rd_take(qp, op);
 	if (!rd)
 		return -ECANCELED;
-	qp->obj.nic->counters.rx_atomic_requests++;
+	NM_COUNT(qp, rx_atomic_requests, 1);
 	rd->result = old;
 	return 0;
 }

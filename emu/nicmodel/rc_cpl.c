@@ -140,6 +140,7 @@ void rc_complete_good(struct nm_qp *qp)
 		if (req->tail == req->una_seq)
 			break;
 		push_send_done(qp, w);
+		NM_COUNT(qp, tx_messages, 1);
 		pop(qp, w);
 		qp->rc->moved = true;
 		/* A fence or max_rd_atomic may have held the next one. */

@@ -38,7 +38,7 @@ void rc_refused(struct nm_qp *qp, uint32_t psn, uint8_t nak, uint8_t cause)
 	resp->cause = cause;
 	resp->event =
 		nak == ROCE_NAK_ACCESS ? PRM_EVENT_WQ_ACCESS_ERROR : PRM_EVENT_WQ_INVAL_REQ_ERROR;
-	qp->obj.nic->counters.resp_remote_access_errors += nak == ROCE_NAK_ACCESS;
+	NM_COUNT(qp, resp_remote_access_errors, nak == ROCE_NAK_ACCESS);
 	nm_qp_schedule(qp);
 }
 
@@ -59,7 +59,7 @@ static int not_ready(struct nm_qp *qp, const struct rc_op *op)
 	nm_diagnose(qp->obj.nic, qp->obj.number,
 		    "%s with PSN 0x%06x needs a receive WQE, and all that were posted are used: %s",
 		    op->info->name, op->psn, qp->service->reliable ? "RNR NAK" : "dropped");
-	qp->obj.nic->counters.out_of_buffer++;
+	NM_COUNT(qp, out_of_buffer, 1);
 	qp->service->not_ready(qp, op);
 	return -ECANCELED;
 }
@@ -234,7 +234,7 @@ static int exec_send(struct nm_qp *qp, struct rc_op *op)
 			return rc;
 		got = recv->got + op->len;
 		if (got > recv->total) {
-			qp->obj.nic->counters.resp_local_length_error++;
+			NM_COUNT(qp, resp_local_length_error, 1);
 			rc_refuse(qp, op->psn, ROCE_NAK_INV_REQ, RC_CAUSE_RECV_LENGTH,
 				  "receive WQE %u holds %llu bytes, the message has at least %llu",
 				  recv->wqe_idx, (unsigned long long)recv->total,
@@ -280,7 +280,7 @@ static int begin_write(struct nm_qp *qp, struct rc_op *op)
 		rc_refuse(qp, op->psn, ROCE_NAK_ACCESS, RC_CAUSE_RECV_ACCESS, "%s", why);
 		return -ECANCELED;
 	}
-	qp->obj.nic->counters.rx_write_requests++;
+	NM_COUNT(qp, rx_write_requests, 1);
 	resp->w_va = op->va;
 	resp->w_rkey = op->rkey;
 	resp->w_len = op->dma_len;
@@ -414,7 +414,7 @@ static int exec_read(struct nm_qp *qp, struct rc_op *op)
 		rc_refuse(qp, op->psn, ROCE_NAK_ACCESS, RC_CAUSE_RECV_ACCESS, "%s", why);
 		return -ECANCELED;
 	}
-	qp->obj.nic->counters.rx_read_requests++;
+	NM_COUNT(qp, rx_read_requests, 1);
 	return rc_rd_take(qp, op) ? 0 : -ECANCELED;
 }
 

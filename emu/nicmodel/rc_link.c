@@ -52,6 +52,16 @@ void rc_train(struct nm_qp *qp)
 	pkt->seg_len = (uint16_t)qp->mtu;
 }
 
+/* A request whose PSN has been on the wire. */
+static bool sent_before(const struct nm_qp *qp, const struct nm_packet *pkt)
+{
+	struct roce_bth bth;
+
+	roce_bth_get(pkt->hdr, &bth);
+	return !(roce_ops[bth.opcode].flags & RF_RESP) &&
+	       psn_diff(bth.psn, qp->rc->req.max_psn) < 0;
+}
+
 static int send_once(struct nm_qp *qp)
 {
 	struct nm_nic *nic = qp->obj.nic;
@@ -61,8 +71,10 @@ static int send_once(struct nm_qp *qp)
 	if (rc == -EAGAIN) {
 		qp->rc->req.link_retry_ns = qp->rc->now_ns + RC_LINK_RETRY_NS;
 	} else if (rc == 0) {
-		nic->counters.tx_packets += rc_tx_psns(qp);
-		nic->counters.tx_bytes += nm_roce_bytes(pkt);
+		NM_COUNT(qp, tx_packets, rc_tx_psns(qp));
+		NM_COUNT(qp, tx_bytes, nm_roce_bytes(pkt));
+		if (sent_before(qp, pkt))
+			NM_COUNT(qp, tx_retransmits, rc_tx_psns(qp));
 	}
 	return rc;
 }
@@ -167,6 +179,14 @@ static bool acceptable(struct nm_qp *qp, const struct nm_packet *pkt, const stru
 	return true;
 }
 
+/* The port has counted it; each QP that it is for does. */
+static void deliver(struct nm_qp *qp, struct nm_packet *pkt, const struct roce_bth *bth)
+{
+	NM_COUNT_QP(qp, rx_packets, pkt->segs > 1 ? pkt->segs : 1);
+	NM_COUNT_QP(qp, rx_bytes, nm_roce_bytes(pkt));
+	qp->service->receive(qp, pkt, bth);
+}
+
 /* A group that nobody here has joined is none of our business. */
 static void to_group(struct nm_nic *nic, struct nm_packet *pkt, const struct roce_bth *bth)
 {
@@ -175,7 +195,7 @@ static void to_group(struct nm_nic *nic, struct nm_packet *pkt, const struct roc
 
 	while (nm_mcast_next(nic, pkt->route.dgid, &at, &qp)) {
 		if (acceptable(qp, pkt, bth))
-			qp->service->receive(qp, pkt, bth);
+			deliver(qp, pkt, bth);
 	}
 }
 
@@ -230,7 +250,7 @@ static void to_one(struct nm_nic *nic, struct nm_packet *pkt, const struct roce_
 	}
 	count_received(nic, pkt);
 	if (qp)
-		qp->service->receive(qp, pkt, bth);
+		deliver(qp, pkt, bth);
 }
 
 static void receive_once(struct nm_nic *nic, struct nm_packet *pkt)

@@ -111,7 +111,7 @@ static void append(struct nm_qp *qp)
 	req->wr_valid = true;
 	req->wr_seq = req->head;
 	req->head++;
-	qp->obj.nic->counters.wqes++;
+	NM_COUNT(qp, wqes, 1);
 	rc_gather_reset(qp);
 	if (cause) {
 		nm_diagnose(qp->obj.nic, qp->obj.number, "%s", why);

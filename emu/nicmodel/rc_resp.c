@@ -127,8 +127,10 @@ static void executed(struct nm_qp *qp, const struct rc_op *op)
 	struct rc_resp *resp = &qp->rc->resp;
 
 	resp->xpsn = psn_add(op->psn, op->npsn);
-	if (op->info->flags & RF_LAST)
+	if (op->info->flags & RF_LAST) {
 		resp->msn = (resp->msn + 1) & ROCE_PSN_MASK;
+		NM_COUNT(qp, rx_messages, 1);
+	}
 	/* READs and atomics are acknowledged by their response. */
 	if (op->ackreq && !(op->info->flags & (RF_READ | RF_ATOMIC)))
 		resp->ack_due = true;
@@ -205,7 +207,7 @@ static void duplicate(struct nm_qp *qp, const struct rc_op *op)
 {
 	struct rc_resp *resp = &qp->rc->resp;
 
-	qp->obj.nic->counters.duplicate_request++;
+	NM_COUNT(qp, duplicate_request, 1);
 	if (psn_diff(op->psn, resp->xpsn) >= 0)
 		return; /* its first copy is in the queue and will be answered */
 	if (op->info->flags & (RF_READ | RF_ATOMIC))
@@ -218,7 +220,7 @@ static void out_of_sequence(struct nm_qp *qp, const struct rc_op *op)
 {
 	struct rc_resp *resp = &qp->rc->resp;
 
-	qp->obj.nic->counters.out_of_sequence++;
+	NM_COUNT(qp, out_of_sequence, 1);
 	if (resp->silent)
 		return;
 	nm_diagnose(qp->obj.nic, qp->obj.number,

@@ -31,7 +31,7 @@ static bool in_message(struct nm_qp *qp, const struct rc_op *op)
 	bool lost = resp->open && (gap || (flags & RF_FIRST) || !(flags & resp->open));
 
 	if (gap)
-		qp->obj.nic->counters.out_of_sequence++;
+		NM_COUNT(qp, out_of_sequence, 1);
 	if (lost)
 		nm_diagnose(qp->obj.nic, qp->obj.number,
 			    "%s with PSN 0x%06x came in the middle of a message, PSN 0x%06x was "

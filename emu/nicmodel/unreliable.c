@@ -59,6 +59,8 @@ static int execute(struct nm_qp *qp, struct rc_op *op)
 		return rc;
 	if (rc)
 		ur_lose(qp, op);
+	else if (op->info->flags & RF_LAST)
+		NM_COUNT(qp, rx_messages, 1);
 	return 0;
 }
 
