@@ -46,7 +46,7 @@ RIG_TEST(cmd_caps, what_is_not_modelled_is_not_advertised)
 	cr_expect_eq(PRM_GET(cmd_hca_cap, cap, dct), 0);
 	cr_expect_eq(PRM_GET(cmd_hca_cap, cap, pg), 0);
 	cr_expect_eq(PRM_GET(cmd_hca_cap, cap, eth_net_offloads), 0);
-	cr_expect_eq(PRM_GET(cmd_hca_cap, cap, device_memory), 0);
+	cr_expect_eq(PRM_GET(cmd_hca_cap, cap, device_memory), 0, "this NIC was given none");
 }
 
 RIG_TEST(cmd_caps, keys_over_keys_and_windows_are_advertised)

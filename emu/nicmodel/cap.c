@@ -28,6 +28,19 @@ static void cap_general_of_port(const struct nm_nic *nic, uint8_t *cap)
 	PRM_SET(cmd_hca_cap, cap, port_type, eth);
 	PRM_SET(cmd_hca_cap, cap, roce, eth);
 	PRM_SET(cmd_hca_cap, cap, ib_virt, !eth);
+	PRM_SET(cmd_hca_cap, cap, device_memory, nic->config.memic_pages > 0);
+}
+
+/* Half of it in one piece at most, as ConnectX says. */
+static void cap_memic(const struct nm_nic *nic, uint8_t *cap)
+{
+	if (!nic->memic.len)
+		return;
+	PRM_SET(device_mem_cap, cap, memic, 1);
+	PRM_SET(device_mem_cap, cap, log_min_memic_alloc_size, NM_LOG_MEMIC_UNIT);
+	PRM_SET64(device_mem_cap, cap, memic_bar_start_addr, NM_MEMIC_START);
+	PRM_SET(device_mem_cap, cap, memic_bar_size, (uint32_t)nic->memic.len);
+	PRM_SET(device_mem_cap, cap, max_memic_size, (uint32_t)nic->memic.len / 2);
 }
 
 uint8_t nm_cmd_query_hca_cap(struct nm_cmd *c)
@@ -43,6 +56,8 @@ uint8_t nm_cmd_query_hca_cap(struct nm_cmd *c)
 	cap_from_table(cap, type);
 	if (type == PRM_CAP_GENERAL)
 		cap_general_of_port(c->nic, cap);
+	if (type == PRM_CAP_DEVICE_MEMORY)
+		cap_memic(c->nic, cap);
 	memcpy(PRM_PTR(query_hca_cap_out, c->out, capability), cap,
 	       room < sizeof(cap) ? room : sizeof(cap));
 	return PRM_STATUS_OK;

@@ -29,6 +29,8 @@ static const struct cmd_row cmd_table[] = {
 	ROW_(QUERY_MKEY, false, 0x10, 0x50, query_mkey),
 	ROW_(DESTROY_MKEY, false, 0x10, 0x10, destroy_mkey),
 	ROW_(QUERY_SPECIAL_CONTEXTS, false, 0x10, 0x14, query_special_contexts),
+	ROW_(ALLOC_MEMIC, true, 0x20, 0x10, alloc_memic),
+	ROW_(DEALLOC_MEMIC, true, 0x20, 0x10, dealloc_memic),
 	ROW_(CREATE_EQ, false, 0x60, 0x10, create_eq),
 	ROW_(DESTROY_EQ, false, 0x10, 0x10, destroy_eq),
 	ROW_(QUERY_EQ, false, 0x10, 0x50, query_eq),
@@ -114,6 +116,7 @@ static const char *const obj_names[NM_OBJ_TYPES] = {
 	[NM_OBJ_SRQ] = "SRQ",
 	[NM_OBJ_XRCD] = "XRC domain",
 	[NM_OBJ_QCOUNTER] = "counter set",
+	[NM_OBJ_MEMIC] = "device memory",
 	[NM_OBJ_RESERVED_QPN] = "run of reserved QPNs",
 };
 
@@ -453,6 +456,7 @@ static const struct {
 	{NM_OBJ_TD, nm_plain_free},
 	{NM_OBJ_QCOUNTER, nm_qcounter_free},
 	{NM_OBJ_RESERVED_QPN, nm_plain_free},
+	{NM_OBJ_MEMIC, nm_plain_free},
 	{NM_OBJ_UCTX, nm_plain_free},
 };
 

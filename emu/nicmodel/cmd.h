@@ -75,6 +75,9 @@ enum {
 	NM_LOG_PAGE_MAX = 52, /* more would leave no address bits */
 };
 
+/* Device memory is given out in units of 64 bytes (PRM: log_min_memic_alloc_size). */
+enum { NM_LOG_MEMIC_UNIT = 6 };
+
 /* Where a queue's memory is: a page list in the mailbox, or a window of a umem. */
 struct nm_cmd_region {
 	const char *what; /* for messages */
@@ -167,6 +170,8 @@ typedef uint8_t (*nm_cmd_fn)(struct nm_cmd *c);
 	X(create_mkey)                                                                             \
 	X(query_mkey)                                                                              \
 	X(destroy_mkey)                                                                            \
+	X(alloc_memic)                                                                             \
+	X(dealloc_memic)                                                                           \
 	X(create_eq)                                                                               \
 	X(query_eq)                                                                                \
 	X(destroy_eq)                                                                              \

@@ -39,7 +39,7 @@ void nm_mkey_decode(struct nm_mkey *m)
 	m->length64 = PRM_GET(mkc, mkc, length64);
 	m->pdn = PRM_GET(mkc, mkc, pd);
 	m->qpn = PRM_GET(mkc, mkc, qpn);
-	m->start = PRM_GET64(mkc, mkc, start_addr);
+	m->start = m->mode == PRM_MKC_MODE_MEMIC ? 0 : PRM_GET64(mkc, mkc, start_addr);
 	m->len = PRM_GET64(mkc, mkc, len);
 }
 
@@ -75,7 +75,7 @@ const char *nm_mkey_translate(struct nm_mkey *m)
 
 static uint8_t mkey_check(struct nm_cmd *c, const struct nm_mkey *m)
 {
-	if (m->mode > PRM_MKC_MODE_KSM)
+	if (m->mode > PRM_MKC_MODE_KSM && m->mode != PRM_MKC_MODE_MEMIC)
 		return nm_cmd_fail(c, PRM_STATUS_BAD_PARAM, NM_SYND_UNMODELLED,
 				   "access mode %u; physical (0), page-list (1), KLM (2), KSM (3) "
 				   "and device-memory (5) keys are modelled",
@@ -83,10 +83,11 @@ static uint8_t mkey_check(struct nm_cmd *c, const struct nm_mkey *m)
 	if (PRM_GET(mkc, m->mkc, bsf_en))
 		return nm_cmd_fail(c, PRM_STATUS_BAD_PARAM, NM_SYND_UNMODELLED,
 				   "a key with signature or encryption (bsf_en)");
-	if (m->mode == PRM_MKC_MODE_PA && c->uid)
+	if ((m->mode == PRM_MKC_MODE_PA || m->mode == PRM_MKC_MODE_MEMIC) && c->uid)
 		return nm_cmd_fail(c, PRM_STATUS_BAD_PARAM, NM_SYND_PRIVILEGE,
-				   "user context %u may not make a key of physical addresses",
-				   c->uid);
+				   "user context %u may not make a key of %s", c->uid,
+				   m->mode == PRM_MKC_MODE_PA ? "physical addresses"
+							      : "device memory");
 	if (m->mode == PRM_MKC_MODE_PA && !c->space)
 		return nm_cmd_fail(c, PRM_STATUS_BAD_PARAM, NM_SYND_ADDRESS,
 				   "its issuer has no memory");
@@ -171,6 +172,35 @@ static uint8_t mkey_entries(struct nm_cmd *c, struct nm_mkey *m)
 		     : PRM_STATUS_OK;
 }
 
+/* start_addr says where the device memory is; its addresses in WQEs count from 0, as mlx5_ib asks
+ * of who registers it (IBV_ACCESS_ZERO_BASED). */
+static uint8_t mkey_memic(struct nm_cmd *c, struct nm_mkey *m)
+{
+	uint64_t first = PRM_GET64(mkc, m->mkc, start_addr);
+	uint64_t page = first & ~(uint64_t)(PRM_UAR_PAGE_SIZE - 1);
+	uint64_t count = (first - page + m->len + PRM_UAR_PAGE_SIZE - 1) / PRM_UAR_PAGE_SIZE;
+	uint8_t *pas;
+	int err;
+
+	m->memic = nm_memic_find(c->nic, first, m->len);
+	if (!m->memic)
+		return nm_cmd_fail(c, PRM_STATUS_BAD_PARAM, NM_SYND_RANGE,
+				   "[0x%llx, + 0x%llx) is not in one piece of device memory",
+				   (unsigned long long)first, (unsigned long long)m->len);
+	pas = calloc(count + 1, 8);
+	if (!pas)
+		return nm_cmd_no_memory(c);
+	for (uint64_t i = 0; i < count; i++)
+		prm_store64(pas + 8 * i, page + i * PRM_UAR_PAGE_SIZE);
+	err = nm_mem_init(&m->mem, &c->nic->memic.space, pas, (uint32_t)count, NM_LOG_ADAPTER_PAGE,
+			  first - page, m->len);
+	free(pas);
+	if (err)
+		return nm_cmd_no_memory(c);
+	m->memic->obj.users++;
+	return PRM_STATUS_OK;
+}
+
 static uint8_t mkey_translation(struct nm_cmd *c, struct nm_mkey *m)
 {
 	bool umem = PRM_GET(create_mkey_in, c->in, mkey_umem_valid);
@@ -179,7 +209,7 @@ static uint8_t mkey_translation(struct nm_cmd *c, struct nm_mkey *m)
 		return mkey_entries(c, m);
 	if (m->free || m->mode == PRM_MKC_MODE_PA)
 		return PRM_STATUS_OK;
-	return mkey_pages(c, m);
+	return m->mode == PRM_MKC_MODE_MEMIC ? mkey_memic(c, m) : mkey_pages(c, m);
 }
 
 /* A driver may ask for the index that a key had before: it makes the key anew with other memory. */
@@ -199,6 +229,8 @@ static uint8_t mkey_publish(struct nm_cmd *c, struct nm_mkey *m)
 static void mkey_undo(struct nm_mkey *m)
 {
 	nm_cmd_umem_put(m->umem);
+	if (m->memic)
+		m->memic->obj.users--;
 	nm_mem_fini(&m->mem);
 	free(m->xlt);
 	free(m->klm);

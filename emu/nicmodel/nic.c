@@ -32,6 +32,7 @@ static const struct {
 	[NM_OBJ_SRQ] = {1, 1 << 15},
 	[NM_OBJ_XRCD] = {1, 1 << 15},
 	[NM_OBJ_QCOUNTER] = {1, 255},
+	[NM_OBJ_MEMIC] = {1, 1 << 12},
 	[NM_OBJ_RESERVED_QPN] = {0, NM_RESERVED_QPN_RUNS},
 };
 
@@ -41,6 +42,8 @@ static const char *config_fault(const struct nm_config *config, const struct nm_
 		return "a NIC needs memory for at least 2 UAR pages (page 0 is not handed out)";
 	if ((uintptr_t)config->uar_base % PRM_UAR_PAGE_SIZE)
 		return "the memory of the UAR pages is not aligned to 4096 bytes";
+	if (config->memic_pages && (uintptr_t)config->memic_base % PRM_UAR_PAGE_SIZE)
+		return "the device memory is not aligned to 4096 bytes";
 	if (config->port_mtu < 1 || config->port_mtu > 5)
 		return "the port MTU is 1 to 5 (256 to 4096 bytes)";
 	if (config->qpn_prefix & ~UINT32_C(0xff0000))
@@ -85,6 +88,7 @@ struct nm_nic *nm_nic_create(const struct nm_config *config, const struct nm_ops
 	nic->table[NM_OBJ_QP].first |= config->qpn_prefix;
 	nic->table[NM_OBJ_SRQ].first |= config->qpn_prefix;
 	nm_null_mkey_init(nic);
+	nm_memic_init(nic);
 	nic->run_tail = &nic->run_head;
 	nic->hot_uars = calloc(config->uar_pages, sizeof(*nic->hot_uars));
 	nic->cold_uars = calloc(config->uar_pages, sizeof(*nic->cold_uars));

@@ -302,6 +302,8 @@ struct nm_config {
 	void *uar_base;	       /* memory of the UAR pages, uar_pages * 4096 bytes, page aligned; the
 				  owner's */
 	uint32_t uar_pages;
+	void *memic_base; /* device memory, memic_pages * 4096 bytes, page aligned; the owner's */
+	uint32_t memic_pages; /* 0: the device has none */
 };
 
 /*

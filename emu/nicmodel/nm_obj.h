@@ -93,6 +93,7 @@ enum nm_obj_type {
 	NM_OBJ_SRQ,
 	NM_OBJ_XRCD,
 	NM_OBJ_QCOUNTER,
+	NM_OBJ_MEMIC,
 	NM_OBJ_RESERVED_QPN, /* a run of QPNs that no QP gets (cmd_general.c) */
 	NM_OBJ_TYPES
 };
@@ -241,6 +242,29 @@ struct nm_umem {
 	struct nm_mem mem;
 };
 
+/* ---- device memory (cmd_memic.c) ---- */
+
+/* Where the device memory begins in the BAR: behind the UAR pages. Its addresses count from there.
+ */
+#define NM_MEMIC_START UINT64_C(0x2000000)
+
+struct nm_memic {
+	struct nm_obj obj;
+	uint64_t start; /* address in the BAR */
+	uint64_t len;	/* bytes */
+};
+
+/* The memory itself, as a space whose addresses are the BAR's. */
+struct nm_memic_space {
+	struct nm_space space;
+	uint8_t *base;
+	uint64_t len; /* bytes */
+};
+
+void nm_memic_init(struct nm_nic *nic);
+/* The allocation that holds all of [start, start+len); NULL: none does. */
+struct nm_memic *nm_memic_find(struct nm_nic *nic, uint64_t start, uint64_t len);
+
 /* ---- mkeys (mkey.c) ---- */
 
 enum nm_access {
@@ -280,6 +304,7 @@ struct nm_mkey {
 	struct nm_mem mem;	/* modes MTT, MEMIC */
 	struct nm_space *space; /* of its addresses: as its creator's */
 	struct nm_umem *umem;
+	struct nm_memic *memic; /* mode MEMIC */
 	/* What WQEs change: translation entries as in the mailbox, and what they say (KLM, KSM). */
 	uint8_t *xlt;
 	uint32_t xlt_octwords; /* room, 16 bytes each */
@@ -587,7 +612,8 @@ struct nm_nic {
 	char name[16];
 	struct nm_table table[NM_OBJ_TYPES];
 	struct nm_mkey null_mkey; /* of every PD; in no table */
-	uint8_t gid[16];	  /* roce address table: one entry, index 0 */
+	struct nm_memic_space memic;
+	uint8_t gid[16]; /* roce address table: one entry, index 0 */
 	bool gid_valid;
 	struct nm_mcast *mcasts; /* mcast.c */
 	uint32_t nmcasts;

@@ -145,6 +145,7 @@ int uv_w_ex_query_device(struct uv_req *req, const void *core_in, void *core_out
 		r->response_length = (uint32_t)req->write_out_len;
 	r->hca_core_clock = GEN(device_frequency_khz);
 	r->device_cap_flags_ex = r->base.device_cap_flags;
+	r->max_dm_size = PRM_GET(device_mem_cap, uv_cap(UV_CAP_DEVICE_MEM), max_memic_size);
 	if (GEN(cq_moderation)) {
 		r->cq_moderation_caps.max_cq_moderation_count = UINT16_MAX;
 		r->cq_moderation_caps.max_cq_moderation_period = 0xfff;

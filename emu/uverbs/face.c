@@ -26,6 +26,8 @@ struct uv_nic {
 	bool ready;
 	uint8_t *uar_base; /* UV_UAR_PAGES pages, each replaced by a context's page when it is given
 			      out */
+	uint8_t *memic_base; /* UV_MEMIC_PAGES pages, likewise */
+	uint64_t memic_used; /* one bit a page; changed atomically */
 	struct uv_identity id;
 	uint32_t uar;
 	uint32_t null_mkey;
@@ -67,6 +69,7 @@ static const enum prm_cap_type cap_types[UV_CAPS] = {
 	[UV_CAP_ATOMIC] = PRM_CAP_ATOMIC,
 	[UV_CAP_ROCE] = PRM_CAP_ROCE,
 	[UV_CAP_GENERAL_2] = PRM_CAP_GENERAL_2,
+	[UV_CAP_DEVICE_MEM] = PRM_CAP_DEVICE_MEMORY,
 };
 
 /* ---- saying why ---- */
@@ -359,6 +362,8 @@ static int add_nic(struct uv_nic *n, unsigned int index)
 	nc.link_is_ethernet = ethernet;
 	nc.uar_base = n->uar_base;
 	nc.uar_pages = UV_UAR_PAGES;
+	nc.memic_base = n->memic_base;
+	nc.memic_pages = UV_MEMIC_PAGES;
 	n->nic = world_add_nic_at(world, block, &nc, uv_events_eqe, (void *)(uintptr_t)index, &why);
 	if (!n->nic)
 		return fail(errno ? errno : EIO, "no NIC in this process: %s", why ? why : "");
@@ -402,6 +407,14 @@ static void end_world(void)
 	world = NULL;
 }
 
+static void *device_pages(size_t n)
+{
+	void *p = mmap(NULL, n * PRM_UAR_PAGE_SIZE, PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
 int uv_nic_start(void)
 {
 	unsigned int index = uv_nic_index();
@@ -413,14 +426,12 @@ int uv_nic_start(void)
 	if (index >= nics_of_host())
 		return fail(ENODEV, UV_NODE_NAME "%u is opened, but this host has %u", index,
 			    nics_of_host());
-	if (!n->uar_base) {
-		void *p = mmap(NULL, (size_t)UV_UAR_PAGES * PRM_UAR_PAGE_SIZE,
-			       PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-		if (p == MAP_FAILED)
-			return -errno;
-		n->uar_base = p;
-	}
+	if (!n->uar_base)
+		n->uar_base = device_pages(UV_UAR_PAGES);
+	if (!n->memic_base)
+		n->memic_base = device_pages(UV_MEMIC_PAGES);
+	if (!n->uar_base || !n->memic_base)
+		return -ENOMEM;
 	if (!n->nic)
 		ret = add_nic(n, index);
 	if (!ret)
@@ -499,4 +510,50 @@ int uv_uar_bind(int fd, uint32_t uar_page, uint32_t slot)
 		return -errno;
 	memset(at, 0, PRM_UAR_PAGE_SIZE); /* a page of the file may have been used before */
 	return 0;
+}
+
+/* ---- device memory ---- */
+
+static uint64_t memic_bits(uint32_t page, uint32_t n)
+{
+	return (n < 64 ? (UINT64_C(1) << n) - 1 : UINT64_MAX) << page;
+}
+
+int uv_memic_take(uint32_t n)
+{
+	uint64_t *used = &here()->memic_used;
+	uint64_t seen = __atomic_load_n(used, __ATOMIC_RELAXED);
+
+	static_assert(UV_MEMIC_PAGES == 64, "one bit of a word for each");
+	for (uint32_t page = 0; n && page + n <= UV_MEMIC_PAGES;) {
+		if (seen & memic_bits(page, n))
+			page++;
+		else if (__atomic_compare_exchange_n(used, &seen, seen | memic_bits(page, n), false,
+						     __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			return (int)page;
+		else
+			page = 0; /* others took or gave some */
+	}
+	return -ENOMEM;
+}
+
+int uv_memic_bind(int fd, uint32_t page, uint32_t n)
+{
+	void *at = here()->memic_base + (size_t)page * PRM_UAR_PAGE_SIZE;
+	size_t len = (size_t)n * PRM_UAR_PAGE_SIZE;
+	off_t off = ((off_t)MLX5_IB_MMAP_DEVICE_MEM << 8 | page) * PRM_UAR_PAGE_SIZE;
+
+	if (mmap(at, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, off) == MAP_FAILED)
+		return -errno;
+	memset(at, 0, len); /* of the same file, but perhaps another allocation's before */
+	return 0;
+}
+
+void uv_memic_give(uint32_t page, uint32_t n)
+{
+	/* Without the file again; should that fail, its pages stay until the next bind. */
+	(void)!mmap(here()->memic_base + (size_t)page * PRM_UAR_PAGE_SIZE,
+		    (size_t)n * PRM_UAR_PAGE_SIZE, PROT_READ | PROT_WRITE,
+		    MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	__atomic_fetch_and(&here()->memic_used, ~memic_bits(page, n), __ATOMIC_ACQ_REL);
 }

@@ -111,6 +111,37 @@ static const struct uv_attr_spec a_mr_reg_dmabuf[] = {
 	OUT_T(UVERBS_ATTR_REG_DMABUF_MR_RESP_LKEY, M, uint32_t),
 	OUT_T(UVERBS_ATTR_REG_DMABUF_MR_RESP_RKEY, M, uint32_t),
 };
+static const struct uv_attr_spec a_dm_alloc[] = {
+	NEW(UVERBS_ATTR_ALLOC_DM_HANDLE, UV_DM),
+	IN_T(UVERBS_ATTR_ALLOC_DM_LENGTH, M, uint64_t),
+	IN_T(UVERBS_ATTR_ALLOC_DM_ALIGNMENT, M, uint32_t),
+	OUT_T(MLX5_IB_ATTR_ALLOC_DM_RESP_START_OFFSET, O, uint64_t),
+	OUT_T(MLX5_IB_ATTR_ALLOC_DM_RESP_PAGE_INDEX, O, uint16_t),
+	IN(MLX5_IB_ATTR_ALLOC_DM_REQ_TYPE, O, 1, 8),
+};
+static const struct uv_attr_spec a_dm_free[] = {KILL(UVERBS_ATTR_FREE_DM_HANDLE, UV_DM)};
+static const struct uv_attr_spec a_dm_query[] = {
+	IDR(MLX5_IB_ATTR_QUERY_DM_REQ_HANDLE, M, UV_DM),
+	OUT_T(MLX5_IB_ATTR_QUERY_DM_RESP_START_OFFSET, M, uint64_t),
+	OUT_T(MLX5_IB_ATTR_QUERY_DM_RESP_PAGE_INDEX, M, uint16_t),
+	OUT_T(MLX5_IB_ATTR_QUERY_DM_RESP_LENGTH, M, uint64_t),
+};
+static const struct uv_attr_spec a_dm_map_op[] = {
+	IDR(MLX5_IB_ATTR_DM_MAP_OP_ADDR_REQ_HANDLE, M, UV_DM),
+	IN_T(MLX5_IB_ATTR_DM_MAP_OP_ADDR_REQ_OP, M, uint8_t),
+	OUT_T(MLX5_IB_ATTR_DM_MAP_OP_ADDR_RESP_START_OFFSET, M, uint64_t),
+	OUT_T(MLX5_IB_ATTR_DM_MAP_OP_ADDR_RESP_PAGE_INDEX, M, uint16_t),
+};
+static const struct uv_attr_spec a_dm_mr_reg[] = {
+	NEW(UVERBS_ATTR_REG_DM_MR_HANDLE, UV_MR),
+	IN_T(UVERBS_ATTR_REG_DM_MR_OFFSET, M, uint64_t),
+	IN_T(UVERBS_ATTR_REG_DM_MR_LENGTH, M, uint64_t),
+	IDR(UVERBS_ATTR_REG_DM_MR_PD_HANDLE, M, UV_PD),
+	IN(UVERBS_ATTR_REG_DM_MR_ACCESS_FLAGS, M, 4, 8),
+	IDR(UVERBS_ATTR_REG_DM_MR_DM_HANDLE, M, UV_DM),
+	OUT_T(UVERBS_ATTR_REG_DM_MR_RESP_LKEY, M, uint32_t),
+	OUT_T(UVERBS_ATTR_REG_DM_MR_RESP_RKEY, M, uint32_t),
+};
 static const struct uv_attr_spec a_mw_destroy[] = {KILL(UVERBS_ATTR_DESTROY_MW_HANDLE, UV_MW)};
 static const struct uv_attr_spec a_ah_destroy[] = {KILL(UVERBS_ATTR_DESTROY_AH_HANDLE, UV_AH)};
 static const struct uv_attr_spec a_cq_create[] = {
@@ -270,6 +301,11 @@ const struct uv_method uv_methods[] = {
 	METHOD(UVERBS_OBJECT_MR, UVERBS_METHOD_QUERY_MR, uv_mr_query, a_mr_query),
 	METHOD(UVERBS_OBJECT_MR, UVERBS_METHOD_ADVISE_MR, uv_mr_advise, a_mr_advise),
 	METHOD(UVERBS_OBJECT_MR, UVERBS_METHOD_REG_DMABUF_MR, uv_mr_reg_dmabuf, a_mr_reg_dmabuf),
+	METHOD(UVERBS_OBJECT_MR, UVERBS_METHOD_DM_MR_REG, uv_dm_mr_reg, a_dm_mr_reg),
+	METHOD(UVERBS_OBJECT_DM, UVERBS_METHOD_DM_ALLOC, uv_dm_alloc, a_dm_alloc),
+	METHOD(UVERBS_OBJECT_DM, UVERBS_METHOD_DM_FREE, uv_destroy_handle, a_dm_free),
+	METHOD(UVERBS_OBJECT_DM, MLX5_IB_METHOD_DM_QUERY, uv_dm_query, a_dm_query),
+	METHOD(UVERBS_OBJECT_DM, MLX5_IB_METHOD_DM_MAP_OP_ADDR, uv_dm_map_op, a_dm_map_op),
 	METHOD(UVERBS_OBJECT_MW, UVERBS_METHOD_MW_DESTROY, uv_destroy_handle, a_mw_destroy),
 	METHOD(UVERBS_OBJECT_AH, UVERBS_METHOD_AH_DESTROY, uv_destroy_handle, a_ah_destroy),
 	METHOD(UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE, uv_cq_create, a_cq_create),
@@ -348,6 +384,7 @@ const struct uv_kind_ops uv_kinds[UV_KINDS] = {
 	[UV_PD] = {"protection domain", uv_pd_destroy},
 	[UV_MR] = {"memory region", uv_mr_destroy},
 	[UV_MW] = {"memory window", uv_mw_destroy},
+	[UV_DM] = {"device memory", uv_dm_free},
 	[UV_AH] = {"address handle", uv_ah_destroy},
 	[UV_CQ] = {"completion queue", uv_cq_release},
 	[UV_QP] = {"queue pair", uv_qp_release},

@@ -48,6 +48,7 @@
 #include "prm/prm.h"
 
 enum {
+	UV_MEMIC_PAGES = 64, /* device memory of one NIC in one process: a ConnectX's 256 KiB */
 	UV_UAR_PAGES = 2048, /* of one NIC in one process */
 	UV_CTX_UARS = 1216,  /* of one context; below the kernel's special mmap offsets (5 << 8) */
 	UV_COMP_VECTORS = 4, /* completion EQs */
@@ -103,6 +104,7 @@ enum uv_kind {
 	UV_PD,
 	UV_MR,
 	UV_MW,
+	UV_DM,
 	UV_AH,
 	UV_CQ,
 	UV_QP,
@@ -135,6 +137,14 @@ struct uv_mr {
 	uint32_t access;
 	uint32_t key;
 	uint8_t tag; /* low byte of the key */
+};
+
+struct uv_dm {
+	struct uv_obj obj;
+	uint64_t addr;	 /* in the device's BAR */
+	uint64_t length; /* as asked */
+	uint64_t size;	 /* of the allocation */
+	uint32_t page, pages;
 };
 
 /* Where an object's events go, and how many were put there. Guarded by the event lock. */
@@ -241,7 +251,14 @@ int uv_command(uint16_t uid, const char *what, const void *in, size_t in_len, vo
 int uv_command_simple(uint16_t uid, const char *what, uint16_t opcode, uint32_t number,
 		      uint32_t *result);
 /* QUERY_HCA_CAP, current values, as asked once at start; all zero if the NIC has no such type. */
-enum uv_cap { UV_CAP_GENERAL, UV_CAP_ATOMIC, UV_CAP_ROCE, UV_CAP_GENERAL_2, UV_CAPS };
+enum uv_cap {
+	UV_CAP_GENERAL,
+	UV_CAP_ATOMIC,
+	UV_CAP_ROCE,
+	UV_CAP_GENERAL_2,
+	UV_CAP_DEVICE_MEM,
+	UV_CAPS
+};
 const void *uv_cap(enum uv_cap which);
 uint32_t uv_eqn(uint32_t comp_vector); /* vector < UV_COMP_VECTORS */
 uint32_t uv_null_mkey(void);	       /* what ibv_alloc_null_mr() gives */
@@ -249,6 +266,13 @@ const struct uv_identity *uv_identity(void);
 bool uv_link_is_ethernet(void);
 bool uv_verbose(void);
 uint32_t uv_kernel_uar(void); /* UAR page of the driver itself */
+/*
+ * Pages of device memory: takes n neighbours that are free (their first, or -ENOMEM), puts pages of
+ * the command fd's file in their place (0 or -errno), gives them back.
+ */
+int uv_memic_take(uint32_t n);
+int uv_memic_bind(int fd, uint32_t page, uint32_t n);
+void uv_memic_give(uint32_t page, uint32_t n);
 /* Puts page `slot` of the command fd's file in the place of the NIC's page. 0 or -errno. */
 int uv_uar_bind(int fd, uint32_t uar_page, uint32_t slot);
 
@@ -416,6 +440,10 @@ UV_HANDLER(uv_destroy_handle); /* of any kind whose destroy returns nothing */
 UV_HANDLER(uv_pd_query);
 UV_HANDLER(uv_mr_query);
 UV_HANDLER(uv_mr_advise);
+UV_HANDLER(uv_dm_alloc);
+UV_HANDLER(uv_dm_query);
+UV_HANDLER(uv_dm_map_op);
+UV_HANDLER(uv_dm_mr_reg);
 UV_HANDLER(uv_mr_reg_dmabuf);
 UV_HANDLER(uv_cq_create);
 UV_HANDLER(uv_cq_destroy);
@@ -462,6 +490,10 @@ int uv_cq_arm_sentinel(uint64_t arm_addr);
 int uv_pd_destroy(struct uv_ctx *ctx, struct uv_obj *obj);
 int uv_mr_destroy(struct uv_ctx *ctx, struct uv_obj *obj);
 int uv_mw_destroy(struct uv_ctx *ctx, struct uv_obj *obj);
+int uv_dm_free(struct uv_ctx *ctx, struct uv_obj *obj);
+/* What ib_check_mr_access() and ib_uverbs say of access flags: 0 or -errno. */
+int uv_check_access(uint32_t access);
+uint8_t uv_next_tag(void); /* of a new key */
 int uv_ah_destroy(struct uv_ctx *ctx, struct uv_obj *obj);
 int uv_cq_release(struct uv_ctx *ctx, struct uv_obj *obj);
 int uv_qp_release(struct uv_ctx *ctx, struct uv_obj *obj);

@@ -63,7 +63,7 @@ int uv_pd_query(struct uv_req *req)
 
 /* ---- MR ---- */
 
-static int check_access(uint32_t access)
+int uv_check_access(uint32_t access)
 {
 	const uint32_t known = IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE |
 			       IB_UVERBS_ACCESS_REMOTE_READ | IB_UVERBS_ACCESS_REMOTE_ATOMIC |
@@ -156,7 +156,7 @@ static int create_mkey(struct uv_ctx *ctx, struct uv_mr *mr, uint32_t pdn, uint3
 
 /* A tag that changes: a stale key whose index lives again must miss. Guarded by nothing: any value
  * will do. */
-static uint8_t next_tag(void)
+uint8_t uv_next_tag(void)
 {
 	static uint32_t tag;
 
@@ -180,8 +180,8 @@ int uv_w_reg_mr(struct uv_req *req, const void *core_in, void *core_out)
 	mr->length = in->length;
 	mr->iova = in->hca_va;
 	mr->access = in->access_flags;
-	mr->tag = next_tag();
-	ret = check_access(mr->access);
+	mr->tag = uv_next_tag();
+	ret = uv_check_access(mr->access);
 	if (!ret)
 		ret = check_range(mr);
 	if (!ret)
@@ -195,9 +195,11 @@ int uv_w_reg_mr(struct uv_req *req, const void *core_in, void *core_out)
 	return 0;
 }
 
+/* A region of device memory is the driver's own. */
 int uv_mr_destroy(struct uv_ctx *ctx, struct uv_obj *obj)
 {
-	return uv_command_simple(ctx->uid, "DESTROY_MKEY", PRM_CMD_DESTROY_MKEY, obj->num, NULL);
+	return uv_command_simple(obj->uses[1] ? 0 : ctx->uid, "DESTROY_MKEY", PRM_CMD_DESTROY_MKEY,
+				 obj->num, NULL);
 }
 
 /*
@@ -228,6 +230,8 @@ int uv_w_rereg_mr(struct uv_req *req, const void *core_in, void *core_out)
 
 	if (!mr)
 		return -EINVAL;
+	if (mr->obj.uses[1])
+		return uv_refuse(EOPNOTSUPP, "REREG_MR: a region of device memory");
 	if (!in->flags || (in->flags & ~(uint32_t)(REREG_TRANSLATION | REREG_PD | REREG_ACCESS)))
 		return uv_refuse(EINVAL, "REREG_MR: flags 0x%x", in->flags);
 	want = *mr;
@@ -241,7 +245,7 @@ int uv_w_rereg_mr(struct uv_req *req, const void *core_in, void *core_out)
 		want.length = in->length;
 		want.iova = in->hca_va;
 	}
-	ret = check_access(want.access);
+	ret = uv_check_access(want.access);
 	if (!ret)
 		ret = check_range(&want);
 	if (!ret)
@@ -311,7 +315,7 @@ int uv_w_alloc_mw(struct uv_req *req, const void *core_in, void *core_out)
 	uint8_t cmd[PRM_create_mkey_in_SIZE] = {0}, answer[PRM_create_mkey_out_SIZE] = {0};
 	struct uv_obj *pd = find(req->ctx, in->pd_handle, UV_PD), *mw;
 	struct mlx5_ib_alloc_mw drv = {0};
-	uint8_t tag = next_tag();
+	uint8_t tag = uv_next_tag();
 	int ret;
 
 	if (!pd)

@@ -14,6 +14,7 @@
 enum {
 	SIM_PAGE = 4096,
 	SIM_UAR_PAGES_DEFAULT = 16,
+	SIM_MEMIC_PAGES = 16,	/* device memory of each NIC */
 	SIM_DEVICE_ID = 0x1021, /* ConnectX-7 */
 	SIM_DELIVER_MAX = 8,	/* packets of one round */
 };
@@ -29,6 +30,7 @@ struct sim_nic {
 	struct link_port port;
 	uint8_t mac[6];
 	void *uar;
+	void *memic;
 	char name[16];
 };
 
@@ -105,6 +107,14 @@ static bool add_nic(struct sim *s, uint32_t index)
 		goto failed;
 	}
 	memset(n->uar, 0, (size_t)pages * SIM_PAGE);
+	n->memic = aligned_alloc(SIM_PAGE, (size_t)SIM_MEMIC_PAGES * SIM_PAGE);
+	if (!n->memic) {
+		why = "no device memory";
+		goto failed;
+	}
+	memset(n->memic, 0, (size_t)SIM_MEMIC_PAGES * SIM_PAGE);
+	config.memic_base = n->memic;
+	config.memic_pages = SIM_MEMIC_PAGES;
 	memcpy(n->mac, config.mac, sizeof(n->mac));
 	config.uar_base = n->uar;
 	config.lid = n->port.id.lid;
@@ -168,6 +178,7 @@ void sim_destroy(struct sim *s)
 		if (n->nic)
 			nm_nic_destroy(n->nic);
 		free(n->uar);
+		free(n->memic);
 	}
 	s->link->ops->destroy(s->link);
 	free(s);

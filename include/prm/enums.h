@@ -21,6 +21,8 @@
 	X(QUERY_MKEY, 0x201)                                                                       \
 	X(DESTROY_MKEY, 0x202)                                                                     \
 	X(QUERY_SPECIAL_CONTEXTS, 0x203)                                                           \
+	X(ALLOC_MEMIC, 0x205)                                                                      \
+	X(DEALLOC_MEMIC, 0x206)                                                                    \
 	X(CREATE_EQ, 0x301)                                                                        \
 	X(DESTROY_EQ, 0x302)                                                                       \
 	X(QUERY_EQ, 0x303)                                                                         \

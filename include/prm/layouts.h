@@ -341,6 +341,16 @@
 #define PRM_FIELDS_create_mkey_out(F, Q, B) F(create_mkey_out, mkey_index, 0x08, 23, 0)
 #define PRM_FIELDS_query_mkey_out(F, Q, B)  B(query_mkey_out, mkc, 0x10, 0x40)
 
+#define PRM_FIELDS_alloc_memic_in(F, Q, B)                                                         \
+	F(alloc_memic_in, log_memic_addr_alignment, 0x0c, 7, 0)                                    \
+	Q(alloc_memic_in, range_start_addr, 0x10)                                                  \
+	F(alloc_memic_in, range_size, 0x18, 31, 0)                                                 \
+	F(alloc_memic_in, memic_size, 0x1c, 31, 0)
+#define PRM_FIELDS_alloc_memic_out(F, Q, B) Q(alloc_memic_out, memic_start_addr, 0x08)
+#define PRM_FIELDS_dealloc_memic_in(F, Q, B)                                                       \
+	Q(dealloc_memic_in, memic_start_addr, 0x10)                                                \
+	F(dealloc_memic_in, memic_size, 0x18, 31, 0)
+
 #define PRM_FIELDS_create_umem_in(F, Q, B)                                                         \
 	B(create_umem_in, umem, 0x10, 0x20)                                                        \
 	B(create_umem_in, mtt, 0x30, 0)
@@ -766,6 +776,9 @@
 	S(create_mkey_in, 0x110)                                                                   \
 	S(create_mkey_out, 0x10)                                                                   \
 	S(query_mkey_out, 0x110)                                                                   \
+	S(alloc_memic_in, 0x20)                                                                    \
+	S(alloc_memic_out, 0x10)                                                                   \
+	S(dealloc_memic_in, 0x20)                                                                  \
 	S(create_umem_in, 0x30)                                                                    \
 	S(create_uctx_in, 0x40)                                                                    \
 	S(query_special_contexts_out, 0x20)                                                        \
