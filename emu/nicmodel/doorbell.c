@@ -286,6 +286,7 @@ struct silent {
 	struct nm_link *volatile at; /* where it ends, also if the record there is gone */
 	struct nm_space *space;	     /* of all their records */
 	uint32_t left;		     /* queues at most */
+	bool differs;		     /* it ends at a record that has changed */
 };
 
 static bool sq_sweepable(const struct nm_qp *qp)
@@ -303,9 +304,13 @@ static NM_MAY_FAULT void silent_qps(void *arg)
 
 		if (l->next)
 			__builtin_prefetch(&NM_OF(l->next, struct nm_qp, uar_link)->dbr);
-		if (sq_sweepable(qp) && (qp->no_dbr || !qp->dbr.flat || qp->dbr.space != s->space ||
-					 qp->dbr.flat[1] != qp->dbr.cache[1]))
-			return;
+		if (sq_sweepable(qp)) {
+			if (qp->no_dbr || !qp->dbr.flat || qp->dbr.space != s->space)
+				return;
+			s->differs = qp->dbr.flat[1] != qp->dbr.cache[1];
+			if (s->differs)
+				return;
+		}
 		s->at = l->next;
 		s->left--;
 	}
@@ -344,6 +349,7 @@ static struct nm_link *skip_silent(struct nm_uar *uar, struct nm_link *at, struc
 		uar->swept++;
 		(*left)--;
 	}
+	uar->found += s.differs;
 	return at;
 }
 
@@ -361,10 +367,8 @@ static void sweep_qps(struct nm_uar *uar, uint32_t *left)
 		uar->sweep_qp = at->next;
 		uar->swept++;
 		(*left)--;
-		if (!sq_sweepable(qp))
-			continue;
-		uar->found += qp->dbr.flat && !qp->no_dbr && qp->dbr.cache[1] != qp->dbr.flat[1];
-		rc_req_look(qp, true);
+		if (sq_sweepable(qp))
+			rc_req_look(qp, true);
 	}
 }
 

@@ -87,7 +87,7 @@ case_began=${EPOCHREALTIME/./}
 kills=${KILLS:-40} bad=0 connected=0
 shm_before=$(ls /dev/shm 2>/dev/null | grep -ci gdakit)
 for ((k = 1; k <= kills; k++)); do
-	kill_once $k || { bad=1; break; }
+	kill_once $k 2>/dev/null || { bad=1; break; } # bash says who was killed
 	grep -q 'peer gone: ' "$logs/kill-$k."*.log && connected=$((connected + 1))
 done
 pairs_options=()
