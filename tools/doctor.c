@@ -192,7 +192,7 @@ static bool check_view(char why[REASON_MAX])
 	if (!mkdtemp(scratch))
 		return say_errno(why, scratch);
 	ok = !view_enter(scratch, &view, why);
-	rmdir(scratch); /* unless the view has done so */
+	rmdir(scratch);
 	return ok;
 }
 

@@ -42,7 +42,7 @@ int sysfs_tree_write(const char *root, const struct view *view);
 enum { VIEW_WHY_MAX = 256 };
 /*
  * Gives the calling process its own view of /sys and /dev, with the devices in it, and refuses RDMA
- * netlink. `scratch` is an empty directory. 0, or -1 and the reason in `why`.
+ * netlink. `scratch` is a directory to mount on meanwhile. 0, or -1 and the reason in `why`.
  */
 int view_enter(const char *scratch, const struct view *view, char why[VIEW_WHY_MAX]);
 /* The steps, for the doctor: 0, or -1 with errno and nothing said. */

@@ -271,7 +271,6 @@ static int enter(const char *scratch, const struct view *view)
 	/* The mounts above hold what they need of it. */
 	if (umount2(scratch, MNT_DETACH))
 		return failed(scratch);
-	rmdir(scratch); /* here, so that it is gone even if the parent is killed */
 	if (view_refuse_netlink(true))
 		return failed("seccomp filter for RDMA netlink");
 	return 0;

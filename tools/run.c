@@ -204,27 +204,34 @@ static int attend(pid_t pid, const sigset_t *signals)
 	}
 }
 
-static int make_scratch(char path[PATH_MAX])
+/*
+ * A directory to mount on, in the program's own view and only until that is complete: so an
+ * existing one will do, and there is nothing to be left behind by whoever is killed. The view shows
+ * parts of /dev and /sys, and an overlay's options are separated by commas and colons.
+ */
+static const char *find_scratch(void)
 {
+	static const char *const others[] = {"/tmp", "/var/tmp", "/run", "/mnt"};
 	const char *tmp = getenv("TMPDIR");
+	struct stat st;
 
-	/* An overlay's options are separated by commas and colons. */
-	if (!tmp || !*tmp || strpbrk(tmp, ",:\\"))
-		tmp = "/tmp";
-	if (snprintf(path, PATH_MAX, "%s/gdakit-XXXXXX", tmp) < PATH_MAX && mkdtemp(path))
-		return 0;
-	complain("%s: %s", path, strerror(errno));
-	return -1;
+	if (tmp && *tmp == '/' && !strpbrk(tmp, ",:\\") && strncmp(tmp, "/dev", 4) != 0 &&
+	    strncmp(tmp, "/sys", 4) != 0 && !stat(tmp, &st) && S_ISDIR(st.st_mode))
+		return tmp;
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (!stat(others[i], &st) && S_ISDIR(st.st_mode))
+			return others[i];
+	return "/";
 }
 
 /* ---- with namespaces ---- */
 
-static _Noreturn void child_in_namespace(const struct start *s, const char *scratch, int report)
+static _Noreturn void child_in_namespace(const struct start *s, int report)
 {
 	const struct view view = {.id = s->id, .nics = s->o->nics, .ethernet = s->o->ethernet};
 	char why[VIEW_WHY_MAX] = "";
 
-	if (view_enter(scratch, &view, why)) {
+	if (view_enter(find_scratch(), &view, why)) {
 		(void)!write(report, why, sizeof(why));
 		_exit(EXIT_REFUSED);
 	}
@@ -246,20 +253,16 @@ static bool has_view(int report, char why[VIEW_WHY_MAX])
 /* The exit code; or -1: there is no such view here, the reason is in `why`. */
 static int run_in_namespace(const struct start *s, const sigset_t *signals, char why[VIEW_WHY_MAX])
 {
-	char scratch[PATH_MAX];
 	int report[2], code;
 	pid_t pid;
 
-	if (make_scratch(scratch))
-		return EXIT_REFUSED;
 	if (pipe2(report, O_CLOEXEC)) {
 		complain("pipe: %s", strerror(errno));
-		rmdir(scratch);
 		return EXIT_REFUSED;
 	}
 	pid = fork();
 	if (!pid)
-		child_in_namespace(s, scratch, report[1]);
+		child_in_namespace(s, report[1]);
 	close(report[1]);
 	if (pid < 0) {
 		complain("fork: %s", strerror(errno));
@@ -271,7 +274,6 @@ static int run_in_namespace(const struct start *s, const sigset_t *signals, char
 		code = -1;
 	}
 	close(report[0]);
-	rmdir(scratch); /* only if the child did not come so far */
 	return code;
 }
 
