@@ -398,6 +398,7 @@ struct hx_qp *hx_qp(struct hx *h, uint32_t nic, const struct hx_qp_attr *attr)
 	memset(h->in, 0, sizeof(h->in));
 	PRM_SET(cmd_in, h->in, opcode, PRM_CMD_CREATE_QP);
 	PRM_SET(qpc, qpc, st, qp->attr.st);
+	PRM_SET(qpc, qpc, block_lb_mc, qp->attr.block_lb_mc);
 	PRM_SET(qpc, qpc, pd, qp->attr.pd);
 	PRM_SET(qpc, qpc, uar_page, qp->uar);
 	PRM_SET(qpc, qpc, user_index, 0xabc000 | nic);

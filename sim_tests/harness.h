@@ -122,7 +122,7 @@ struct hx_qp_attr {
 	uint32_t qkey;
 	uint8_t log_sq, log_rq; /* WQEBBs, entries; 0: 6, 4 */
 	uint8_t log_rq_stride;	/* bytes; 0: 6 */
-	bool no_rq, no_dbr;
+	bool no_rq, no_dbr, block_lb_mc;
 	uint8_t mtu;	 /* 1..5; 0: 3 (1024) */
 	uint8_t timeout; /* 0: 14 */
 	bool timeout_never;

@@ -53,6 +53,8 @@ static const struct {
 /* Not in the kernel's header; their source is rdma-core, DPDK, or the GPUNetIO host library. */
 static const char *const not_in_kernel[] = {
 	"ads.dei",
+	"modify_qp_in.opt_param_mask_95_32",
+	"cmd_hca_cap.rts2rts_qp_udp_sport",
 	"qpc.send_dbr_mode",
 	"qpc.dbr_umem_id",
 	"cqc.dbr_umem_id",

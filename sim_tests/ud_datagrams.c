@@ -447,6 +447,29 @@ Test(ud_datagrams, a_multicast_on_infiniband)
 		infiniband_multicast);
 }
 
+HX_TEST(ud_datagrams, a_qp_that_blocks_its_own_multicasts_hears_those_of_others)
+{
+	const struct hx_qp_attr attr = {.st = PRM_QP_ST_UD, .qkey = QKEY, .block_lb_mc = true};
+	struct peers p = peers_on(h, 0);
+	struct hx_qp *deaf = hx_qp(h, 0, &attr);
+	struct hx_av av = hx_av(p.b);
+	uint8_t cqe[64];
+
+	hx_to_ready(deaf);
+	memcpy(av.rgid, group_v6, 16);
+	av.dqpn = 0xffffff;
+	cr_assert_eq(hx_mcg(deaf, PRM_CMD_ATTACH_TO_MCG, group_v6), 0);
+	hx_recv(deaf, &(struct hx_sge){p.bmem, 200, p.bkey}, 1);
+	p.a = deaf;
+	HX_OK(deaf->scq, post(&p, &av, 10));
+	cr_assert(hx_quiet(h));
+	cr_assert_not(hx_poll(deaf->rcq, cqe));
+	p.a = p.b;
+	HX_OK(p.b->scq, post(&p, &av, 11));
+	cr_assert(hx_wait(deaf->rcq, cqe, SIM_S));
+	cr_assert_eq(cqe_bytes(cqe), GRH + 11);
+}
+
 HX_TEST(ud_datagrams, only_datagram_qps_join_and_only_groups)
 {
 	struct peers p = peers_on(h, 1);

@@ -41,12 +41,15 @@ static const struct qp_step_row {
 	[TO_RST] = {PRM_CMD_QP_2RST, 0x7f, PRM_QP_RST, false},
 };
 
+/* Of opt_param_mask_95_32 (rdma-core: mlx5dv_modify_qp_udp_sport). */
+#define OPTPAR_UDP_SPORT (UINT64_C(1) << 34)
+
 struct qp_field {
 	uint16_t off; /* in the qpc */
 	uint8_t hi, lo;
 	uint16_t always;   /* steps that take it */
 	uint16_t optional; /* steps that take it with its bit */
-	uint32_t optpar;
+	uint64_t optpar;   /* bits 31:0 opt_param_mask, above it opt_param_mask_95_32 */
 };
 
 #define QPC_(f) PRM_qpc_##f##_OFF, PRM_qpc_##f##_HI, PRM_qpc_##f##_LO
@@ -90,7 +93,6 @@ static const struct qp_field field_table[] = {
 	AV_(f_ecn),
 	AV_(f_eth_prio),
 	AV_(ecn),
-	AV_(udp_sport),
 	AV_(dei),
 	AV_(eth_prio),
 	AV_(sl),
@@ -98,6 +100,7 @@ static const struct qp_field field_table[] = {
 	AV_(rmac_31_0),
 	{ADS_(src_addr_index), ON_(INIT2RTR), RTS_OPT_,
 	 PRM_OPTPAR_SGID_INDEX | PRM_OPTPAR_PRIMARY_ADDR},
+	{ADS_(udp_sport), ON_(INIT2RTR), RTS_OPT_, OPTPAR_UDP_SPORT | PRM_OPTPAR_PRIMARY_ADDR},
 	{ADS_(dscp), ON_(INIT2RTR), RTS_OPT_, PRM_OPTPAR_DSCP | PRM_OPTPAR_PRIMARY_ADDR},
 	{QPC_(mtu), ON_(INIT2RTR), 0, 0},
 	{QPC_(log_msg_max), ON_(INIT2RTR), 0, 0},
@@ -114,9 +117,18 @@ static const struct qp_field field_table[] = {
 };
 
 /* The remote address is 16 raw bytes and follows the rest of the address vector. */
-static bool takes_rgid(enum qp_step step, uint32_t mask)
+static bool takes_rgid(enum qp_step step, uint64_t mask)
 {
 	return step == INIT2RTR || ((RTS_OPT_ & ON_(step)) && (mask & PRM_OPTPAR_PRIMARY_ADDR));
+}
+
+static uint64_t opt_mask(const struct nm_cmd *c)
+{
+	uint64_t mask = PRM_GET(modify_qp_in, c->in, opt_param_mask);
+
+	if (c->in_len >= PRM_SIZE(modify_qp_in))
+		mask |= PRM_GET64(modify_qp_in, c->in, opt_param_mask_95_32) << 32;
+	return mask;
 }
 
 static const char *const state_names[] = {"RST", "INIT", "RTR", "RTS", "SQER", "SQD", "ERR"};
@@ -132,7 +144,7 @@ static bool step_find(uint16_t opcode, enum qp_step *step)
 	return false;
 }
 
-static void fields_take(uint8_t *to, const uint8_t *from, enum qp_step step, uint32_t mask)
+static void fields_take(uint8_t *to, const uint8_t *from, enum qp_step step, uint64_t mask)
 {
 	const uint16_t rgid = PRM_qpc_primary_address_path_OFF + PRM_ads_rgid_rip_OFF;
 
@@ -202,8 +214,7 @@ uint8_t nm_cmd_modify_qp(struct nm_cmd *c)
 				   state_names[qp->state]);
 	if (step_table[step].has_context) {
 		memcpy(qpc, qp->qpc, sizeof(qpc));
-		fields_take(qpc, PRM_CPTR(modify_qp_in, c->in, qpc), step,
-			    PRM_GET(modify_qp_in, c->in, opt_param_mask));
+		fields_take(qpc, PRM_CPTR(modify_qp_in, c->in, qpc), step, opt_mask(c));
 		status = context_check(c, qp->service, qpc, step);
 		if (status)
 			return status;

@@ -187,6 +187,16 @@ static void deliver(struct nm_qp *qp, struct nm_packet *pkt, const struct roce_b
 	qp->service->receive(qp, pkt, bth);
 }
 
+/* What the QP sent itself and, by its context, will not hear. */
+static bool own_multicast(const struct nm_qp *qp, const struct nm_packet *pkt)
+{
+	const struct nm_nic *nic = qp->obj.nic;
+
+	return PRM_GET(qpc, qp->qpc, block_lb_mc) && (roce_ops[pkt->hdr[0]].st == PRM_QP_ST_UD) &&
+	       (prm_load32(pkt->hdr + ROCE_BTH_LEN + 4) & 0xffffff) == qp->obj.number &&
+	       memcmp(pkt->route.sgid, nic->gid, sizeof(nic->gid)) == 0;
+}
+
 /* A group that nobody here has joined is none of our business. */
 static void to_group(struct nm_nic *nic, struct nm_packet *pkt, const struct roce_bth *bth)
 {
@@ -194,7 +204,7 @@ static void to_group(struct nm_nic *nic, struct nm_packet *pkt, const struct roc
 	struct nm_qp *qp;
 
 	while (nm_mcast_next(nic, pkt->route.dgid, &at, &qp)) {
-		if (acceptable(qp, pkt, bth))
+		if (!own_multicast(qp, pkt) && acceptable(qp, pkt, bth))
 			deliver(qp, pkt, bth);
 	}
 }

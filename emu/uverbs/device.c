@@ -37,6 +37,7 @@ enum device_cap_flags {
 	CAP_SYS_IMAGE_GUID = 1 << 11,
 	CAP_RC_RNR_NAK_GEN = 1 << 12,
 	CAP_MEM_WINDOWS = IB_UVERBS_DEVICE_MEM_WINDOW | IB_UVERBS_DEVICE_MEM_WINDOW_TYPE_2B,
+	CAP_BLOCK_MULTICAST_LOOPBACK = 1 << 22,
 };
 
 /* "28.39.1002" as the three fields of fw_ver. */
@@ -72,7 +73,8 @@ static void fill_base(struct ib_uverbs_query_device_resp *r)
 	r->max_qp_wr = 1u << GEN(log_max_qp_sz);
 	r->device_cap_flags = CAP_CHANGE_PHY_PORT | CAP_PORT_ACTIVE_EVENT | CAP_SYS_IMAGE_GUID |
 			      CAP_RC_RNR_NAK_GEN | (GEN(pkv) ? CAP_BAD_PKEY_CNTR : 0u) |
-			      (GEN(qkv) ? CAP_BAD_QKEY_CNTR : 0u);
+			      (GEN(qkv) ? CAP_BAD_QKEY_CNTR : 0u) |
+			      (GEN(block_lb_mc) ? CAP_BLOCK_MULTICAST_LOOPBACK : 0u);
 	if (GEN(imaicl)) {
 		r->device_cap_flags |= CAP_MEM_WINDOWS;
 		r->max_mw = 1u << GEN(log_max_mkey);
@@ -92,7 +94,10 @@ static void fill_base(struct ib_uverbs_query_device_resp *r)
 	r->max_pkeys = 128;
 	r->local_ca_ack_delay = (uint8_t)GEN(local_ca_ack_delay);
 	r->phys_port_cnt = 1;
-	/* max_srq, multicast and XRC stay 0: this face refuses them. */
+	r->max_mcast_grp = 1u << GEN(log_max_mcg);
+	r->max_mcast_qp_attach = GEN(max_qp_mcg);
+	r->max_total_mcast_qp_attach = r->max_mcast_grp;
+	/* max_srq and XRC stay 0: this face refuses them. */
 }
 
 int uv_w_query_device(struct uv_req *req, const void *core_in, void *core_out)

@@ -370,6 +370,8 @@ const struct uv_write uv_writes[] = {
 	WRITE(REREG_MR, SZ(rereg_mr), SZ(rereg_mr_resp), uv_w_rereg_mr),
 	WRITE(ALLOC_MW, SZ(alloc_mw), SZ(alloc_mw_resp), uv_w_alloc_mw),
 	WRITE(CREATE_AH, SZ(create_ah), SZ(create_ah_resp), uv_w_create_ah),
+	WRITE(ATTACH_MCAST, SZ(attach_mcast), 0, uv_w_attach_mcast),
+	WRITE(DETACH_MCAST, SZ(detach_mcast), 0, uv_w_detach_mcast),
 	WRITE(CREATE_COMP_CHANNEL, SZ(create_comp_channel), SZ(create_comp_channel_resp),
 	      uv_w_create_comp_channel),
 	WRITE_EX(MODIFY_CQ, sizeof(struct ib_uverbs_ex_modify_cq) - 4, 0, uv_w_ex_modify_cq),

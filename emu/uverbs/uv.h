@@ -171,6 +171,7 @@ struct uv_qp {
 	uint8_t state; /* enum ib_qp_state, what the last modify left */
 	bool sig_all;
 	bool has_srq;
+	struct uv_group *groups; /* verbs_ah.c: multicast groups that it is in */
 	struct ib_uverbs_qp_cap cap;
 	uint32_t access;	    /* last qp_access_flags */
 	uint8_t max_dest_rd_atomic; /* last */
@@ -473,6 +474,8 @@ UV_WRITE_HANDLER(uv_w_reg_mr);
 UV_WRITE_HANDLER(uv_w_rereg_mr);
 UV_WRITE_HANDLER(uv_w_alloc_mw);
 UV_WRITE_HANDLER(uv_w_create_ah);
+UV_WRITE_HANDLER(uv_w_attach_mcast);
+UV_WRITE_HANDLER(uv_w_detach_mcast);
 UV_WRITE_HANDLER(uv_w_create_comp_channel);
 UV_WRITE_HANDLER(uv_w_ex_modify_cq);
 UV_WRITE_HANDLER(uv_w_resize_cq);
@@ -494,6 +497,7 @@ int uv_dm_free(struct uv_ctx *ctx, struct uv_obj *obj);
 /* What ib_check_mr_access() and ib_uverbs say of access flags: 0 or -errno. */
 int uv_check_access(uint32_t access);
 uint8_t uv_next_tag(void); /* of a new key */
+void uv_groups_forget(struct uv_qp *qp); /* the QP has ended */
 int uv_ah_destroy(struct uv_ctx *ctx, struct uv_obj *obj);
 int uv_cq_release(struct uv_ctx *ctx, struct uv_obj *obj);
 int uv_qp_release(struct uv_ctx *ctx, struct uv_obj *obj);

@@ -10,7 +10,8 @@
 enum {
 	PM_STATE_MIGRATED = 3,
 	QPC_LOG_RQ_STRIDE_MIN = 4, /* the field counts from 16 bytes */
-	QP_FLAGS_KNOWN = IB_UVERBS_QP_CREATE_SQ_SIG_ALL,
+	QP_FLAGS_KNOWN =
+		IB_UVERBS_QP_CREATE_SQ_SIG_ALL | IB_UVERBS_QP_CREATE_BLOCK_MULTICAST_LOOPBACK,
 };
 
 struct qp_request {
@@ -102,9 +103,10 @@ static int parse(struct uv_req *req, struct qp_request *r)
 	if (ret)
 		return uv_refuse(EINVAL, "QP_CREATE without the mlx5 request");
 	if (service_type(r->type) < 0)
-		return uv_refuse(EOPNOTSUPP,
-				 "QP_CREATE: QP type %s (%u) is not emulated, only RC is",
-				 uv_name_of_qp_type(r->type), r->type);
+		return uv_refuse(
+			EOPNOTSUPP,
+			"QP_CREATE: QP type %s (%u) is not emulated, only RC, UC and UD are",
+			uv_name_of_qp_type(r->type), r->type);
 	if (r->flags & ~(uint32_t)QP_FLAGS_KNOWN)
 		return uv_refuse(EOPNOTSUPP, "QP_CREATE: flags 0x%x are not emulated", r->flags);
 	if (r->drv.flags & no)
@@ -126,6 +128,7 @@ static void fill_qpc(const struct qp_request *r, const struct uv_pages *pages, u
 
 	PRM_SET(qpc, qpc, st, (uint32_t)service_type(r->type));
 	PRM_SET(qpc, qpc, pm_state, PM_STATE_MIGRATED);
+	PRM_SET(qpc, qpc, block_lb_mc, !!(r->flags & IB_UVERBS_QP_CREATE_BLOCK_MULTICAST_LOOPBACK));
 	PRM_SET(qpc, qpc, pd, r->pd->num);
 	PRM_SET(qpc, qpc, uar_page, d->bfreg_index);
 	PRM_SET(qpc, qpc, user_index, d->uidx & 0xffffff);
@@ -206,7 +209,10 @@ int uv_qp_create(struct uv_req *req)
 	if (!qp)
 		return -ENOMEM;
 	qp->type = r.type;
+	/* What there is, not what was asked for (mlx5_ib answers so). */
 	qp->cap = r.cap;
+	qp->cap.max_recv_wr = r.drv.rq_wqe_count;
+	qp->cap.max_recv_sge = r.drv.rq_wqe_count ? (1u << r.drv.rq_wqe_shift) / 16 : 0;
 	qp->sig_all = r.flags & IB_UVERBS_QP_CREATE_SQ_SIG_ALL;
 	qp->route.user_handle = uv_in_u64(req, UVERBS_ATTR_CREATE_QP_USER_HANDLE, 0);
 	qp->route.async =
@@ -250,6 +256,7 @@ int uv_qp_release(struct uv_ctx *ctx, struct uv_obj *obj)
 		return ret;
 	uv_events_unsubscribe(obj);
 	uv_events_remove_qp(&qp->route, &async);
+	uv_groups_forget(qp);
 	return 0;
 }
 
@@ -262,6 +269,8 @@ int uv_qp_destroy(struct uv_req *req)
 	if (qp->obj.users)
 		return uv_refuse(EBUSY, "QP 0x%x is used by %u other objects", qp->obj.num,
 				 qp->obj.users);
+	if (qp->groups)
+		return uv_refuse(EBUSY, "QP 0x%x is in a multicast group", qp->obj.num);
 	ret = destroy_in_nic(req->ctx, &qp->obj);
 	if (ret)
 		return ret;

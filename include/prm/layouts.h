@@ -299,7 +299,8 @@
 	F(modify_qp_in, qpn, 0x08, 23, 0)                                                          \
 	F(modify_qp_in, opt_param_mask, 0x10, 31, 0)                                               \
 	F(modify_qp_in, ece, 0x14, 31, 0)                                                          \
-	B(modify_qp_in, qpc, 0x18, 0xe8)
+	B(modify_qp_in, qpc, 0x18, 0xe8)                                                           \
+	Q(modify_qp_in, opt_param_mask_95_32, 0x108)
 #define PRM_FIELDS_query_qp_out(F, Q, B)                                                           \
 	F(query_qp_out, opt_param_mask, 0x10, 31, 0)                                               \
 	F(query_qp_out, ece, 0x14, 31, 0)                                                          \
@@ -532,6 +533,7 @@
 	F(cmd_hca_cap, log_max_ra_res_dc, 0x24, 5, 0)                                              \
 	F(cmd_hca_cap, roce_accl, 0x28, 22, 22)                                                    \
 	F(cmd_hca_cap, log_max_ra_req_qp, 0x28, 21, 16)                                            \
+	F(cmd_hca_cap, rts2rts_qp_udp_sport, 0x28, 14, 14)                                         \
 	F(cmd_hca_cap, log_max_ra_res_qp, 0x28, 5, 0)                                              \
 	F(cmd_hca_cap, end_pad, 0x2c, 31, 31)                                                      \
 	F(cmd_hca_cap, cc_query_allowed, 0x2c, 30, 30)                                             \
