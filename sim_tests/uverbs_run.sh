@@ -204,6 +204,10 @@ sed -n 's/.*node_guid: *//p' "$tmp/out" | grep -qx "$second" && [ -n "$first" ] 
 rc_is 0 "hooks, GIDs of two devices" "$gdakit" run --mode hooks --nics 2 -- ibv_devinfo -v
 [ "$(grep -c 'GID\[ *0\]' "$tmp/out")" -eq 2 ] && [ "$(grep 'GID\[ *0\]' "$tmp/out" | sort -u | wc -l)" -eq 2 ] ||
 	fail "hooks, GIDs of two devices: $(grep GID "$tmp/out")"
+for way in closefrom exec; do
+	rc_is 0 "hooks, descriptors, $way" "${hooks[@]}" "$fds_prog" "$way"
+	has "hooks, descriptors, $way" '^ok$' "$tmp/out"
+done
 rc_is 143 "hooks, killed by SIGTERM" "${hooks[@]}" sh -c 'kill -TERM $$'
 # shellcheck disable=SC2016
 rc_is 0 "namespaces inside hooks" "${hooks[@]}" "$gdakit" run --mode namespace -- sh -c 'ls /dev/infiniband; echo "<$GDAKIT_TREE$SYSFS_PATH>"'

@@ -157,6 +157,8 @@ static const struct argp run_argp = {
 	       "The exit code is PROGRAM's, 128 + N if signal N ended it, 125 if gdakit could not "
 	       "start it, "
 	       "126 or 127 if PROGRAM could not be executed or found.\n\n"
+	       "Where namespaces are refused, as in a default container, the device's files are "
+	       "shown by path hooks, which is said in a line on stderr.\n\n"
 	       "The NIC is in a library that LD_PRELOAD names: a program that clears it, or that "
 	       "is "
 	       "statically linked, finds a device that cannot be opened.",

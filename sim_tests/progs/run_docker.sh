@@ -108,6 +108,34 @@ for shell in (False, True): print(s.run("ibv_devices", shell=shell, capture_outp
 		{ [ "$(grep -c 'hca_id:.*mlx5_0' "$alone_log")" -eq 2 ] || fail "$where: mpirun" "not two ranks" "$alone_log"; }
 }
 
+# README's demo, installed as README says; and the test step of the how-to's workflow, as it stands there.
+documented()
+{
+	local name="$where: ci/demo" place=$tmp/work/prefix log=$logs/demo.log yml=$tree/docs/how-to/examples/rdma-ci.yml
+	if ! cmake --install "$build" --prefix "$place" >"$logs/install.log" 2>&1; then
+		fail "$name" "cmake --install" "$logs/install.log"
+		return
+	fi
+	cp "$bin/put_bw" "$place/bin/"
+	[ "$(id -u)" -ne 0 ] || chown -R $user "$place"
+	if timeout -k 3 200 "$filter" "$tree/ci/demo" --run "$place" >"$log" 2>&1; then
+		pass "$name ($(tail -n 1 "$log"))"
+	else
+		fail "$name" "exit code not 0" "$log"
+	fi
+	name="$where: the how-to's workflow"
+	if ! /usr/bin/python3 "$tree/sim_tests/howto_ci_job.py" "$yml" --step container Test >"$tmp/step"; then
+		skip "$name" "$(cat "$tmp/step")"
+	elif (cd "$tmp/work" && PATH=$place/bin:$PATH timeout -k 3 100 "$filter" bash -eo pipefail "$tmp/step") >"$logs/howto.log" 2>&1 &&
+		[ "$(find "$tmp/work/out" -name '*.pcapng' -size +1k | wc -l)" -ge 2 ] &&
+		[ "$(find "$tmp/work/out" -name '*.rec' -size +1k | wc -l)" -ge 2 ]; then
+		pass "$name"
+	else
+		ls -l "$tmp/work/out" >>"$logs/howto.log" 2>&1
+		fail "$name" "it failed, or kept no packets and recordings" "$logs/howto.log"
+	fi
+}
+
 # The doctor inside: it names the mode, and what is lost, and ends with 0.
 doctor() # doctor NAME REGEX... -- OPTION of docker_filter...
 {
@@ -130,6 +158,7 @@ doctor "$where" '^mode +hooks' '^no +mount namespace .*Operation not permitted' 
 traffic
 children
 pyverbs
+documented
 no_leftover "$where: private trees"
 
 where="a default container, as root"
