@@ -39,6 +39,11 @@ struct view {
 
 /* Writes the files below `root`: class/..., bus/..., devices/... 0 or -1, said. */
 int sysfs_tree_write(const char *root, const struct view *view);
+/*
+ * The directories of the tree that processes write to: number `which` of them, below the root;
+ * false: there is none.
+ */
+bool sysfs_tree_live(const struct view *view, unsigned int which, char path[PATH_MAX]);
 enum { VIEW_WHY_MAX = 256 };
 /*
  * Gives the calling process its own view of /sys and /dev, with the devices in it, and refuses RDMA
@@ -93,9 +98,10 @@ int observe_prepare(const struct run_options *options);
 /* After the run: takes away, with a word, what nobody wrote to. */
 void observe_finish(void);
 
-/* ---- show.c ---- */
+/* ---- show.c, stat.c ---- */
 
 int main_show(int argc, char **argv);
+int main_stat(int argc, char **argv);
 
 /* 0: `gdakit run` can work on this machine; 1: not, said what is missing. */
 int doctor(void);

@@ -196,6 +196,7 @@ static const struct {
 	int (*run)(int argc, char **argv);
 } commands[] = {
 	{"run", "run a program on a host that has a ConnectX", main_run},
+	{"stat", "show what the NICs of running programs count", main_stat},
 	{"show", "print what `run --record` recorded", main_show},
 	{"doctor", "say what this machine lacks for it", main_doctor},
 };

@@ -138,11 +138,11 @@ static int failed(const char *what)
 	return -1;
 }
 
-static int show_sys(const char *tree)
+static int show_sys(const char *tree, const struct view *view)
 {
 	static const char *const tops[] = {"class", "bus", "devices"};
 	static const char *const hide[] = {"class/infiniband", "class/infiniband_verbs"};
-	char lower[PATH_MAX], target[PATH_MAX];
+	char lower[PATH_MAX], target[PATH_MAX], live[PATH_MAX];
 
 	for (size_t i = 0; i < sizeof(tops) / sizeof(tops[0]); i++) {
 		if (join(lower, tree, tops[i]) || join(target, "/sys", tops[i]) ||
@@ -153,6 +153,12 @@ static int show_sys(const char *tree)
 	 * ours. */
 	for (size_t i = 0; i < sizeof(hide) / sizeof(hide[0]); i++) {
 		if (join(lower, tree, hide[i]) || join(target, "/sys", hide[i]) ||
+		    mount(lower, target, NULL, MS_BIND, NULL))
+			return failed(target);
+	}
+	/* An overlay may not change below; these files do. */
+	for (unsigned int i = 0; sysfs_tree_live(view, i, live); i++) {
+		if (join(lower, tree, live) || join(target, "/sys", live) ||
 		    mount(lower, target, NULL, MS_BIND, NULL))
 			return failed(target);
 	}
@@ -265,7 +271,7 @@ static int enter(const char *scratch, const struct view *view)
 					      : "mount namespace");
 	if (mount("gdakit", scratch, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755"))
 		return failed(scratch);
-	if (join(tree, scratch, "sys") || sysfs_tree_write(tree, view) || show_sys(tree) ||
+	if (join(tree, scratch, "sys") || sysfs_tree_write(tree, view) || show_sys(tree, view) ||
 	    show_dev(scratch, view->nics))
 		return -1;
 	/* The mounts above hold what they need of it. */

@@ -14,6 +14,7 @@
 
 #include <rdma/rdma_user_cm.h>
 
+#include "emu/observe/publish.h"
 #include "tools/gdakit.h"
 
 #define TEXT_(x) #x
@@ -96,35 +97,6 @@ static const struct text constants[] = {
 	{DIR_BRIDGE, "max_link_width", "16\n"},
 };
 
-/* All zero: a NIC lives in a process, so no file can know what it has counted. */
-static const char *const counters[] = {
-	"counters/port_xmit_data",
-	"counters/port_rcv_data",
-	"counters/port_xmit_packets",
-	"counters/port_rcv_packets",
-	"counters/port_xmit_wait",
-	"counters/port_rcv_errors",
-	"counters/port_xmit_discards",
-	"counters/symbol_error",
-	"counters/link_downed",
-	"counters/link_error_recovery",
-	"counters/local_link_integrity_errors",
-	"counters/excessive_buffer_overrun_errors",
-	"counters/VL15_dropped",
-	"hw_counters/out_of_sequence",
-	"hw_counters/out_of_buffer",
-	"hw_counters/packet_seq_err",
-	"hw_counters/duplicate_request",
-	"hw_counters/local_ack_timeout_err",
-	"hw_counters/rnr_nak_retry_err",
-	"hw_counters/implied_nak_seq_err",
-	"hw_counters/req_cqe_error",
-	"hw_counters/resp_cqe_error",
-	"hw_counters/req_remote_access_errors",
-	"hw_counters/np_cnp_sent",
-	"hw_counters/rp_cnp_handled",
-};
-
 /* Creates the directories above `path`. */
 static int make_parents(char *path)
 {
@@ -192,6 +164,25 @@ static int write_guid(const char *root, const struct device *d, const char *name
 			  (unsigned int)(guid >> 16 & 0xffff), (unsigned int)(guid & 0xffff));
 }
 
+/* Zeros at first; the processes that have the device publish what it counts. */
+static int write_counters(const char *root, const struct device *d)
+{
+	unsigned int count;
+	const struct publish_file *files = publish_files(&count);
+	char path[PATH_MAX];
+	int ret = 0;
+
+	for (unsigned int i = 0; i < count; i++) {
+		ret |= write_file(root, d, DIR_PORT, files[i].path, "%s\n",
+				  files[i].fixed ? files[i].fixed : "0");
+		snprintf(path, sizeof(path), "%s/%s/%s", root, d->dir[DIR_PORT], files[i].path);
+		ret |= files[i].off == SIZE_MAX ? 0 : chmod(path, 0644);
+	}
+	ret |= write_file(root, d, DIR_IB, PUBLISH_BLOCKS, "%s", "");
+	snprintf(path, sizeof(path), "%s/%s/" PUBLISH_BLOCKS, root, d->dir[DIR_IB]);
+	return ret | chmod(path, 0644);
+}
+
 static int write_port(const char *root, const struct device *d)
 {
 	const uint8_t *g = d->id.gid;
@@ -214,8 +205,7 @@ static int write_port(const char *root, const struct device *d)
 			  d->ethernet ? "Ethernet" : "InfiniBand");
 	ret |= write_file(root, d, DIR_PORT, "lid", "0x%x\n", d->ethernet ? 0 : d->id.lid);
 	ret |= write_file(root, d, DIR_PORT, "sm_lid", "0x%x\n", d->ethernet ? 0 : 1);
-	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)
-		ret |= write_file(root, d, DIR_PORT, counters[i], "0\n");
+	ret |= write_counters(root, d);
 	return ret;
 }
 
@@ -347,4 +337,21 @@ int sysfs_tree_write(const char *root, const struct view *v)
 	}
 	ret |= join(path, root, "bus/pci/drivers/mlx5_core/.");
 	return ret ? -1 : 0;
+}
+
+bool sysfs_tree_live(const struct view *v, unsigned int which, char path[PATH_MAX])
+{
+	static const struct {
+		enum dir dir;
+		const char *name;
+	} live[] = {
+		{DIR_PORT, "counters"}, {DIR_PORT, "hw_counters"}, {DIR_IB, PUBLISH_BLOCKS_DIR}};
+	enum { LIVE = sizeof(live) / sizeof(live[0]) };
+	struct device d;
+
+	if (which >= v->nics * LIVE)
+		return false;
+	name_device(&d, v, which / LIVE);
+	return snprintf(path, PATH_MAX, "%s/%s", d.dir[live[which % LIVE].dir],
+			live[which % LIVE].name) < PATH_MAX;
 }

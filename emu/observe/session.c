@@ -9,6 +9,7 @@
 
 #include "emu/observe/pcapng.h"
 #include "emu/observe/recorder.h"
+#include "emu/observe/stat.h"
 
 enum {
 	SESSION_NICS = 16,
@@ -25,6 +26,7 @@ struct session {
 	struct world *world;
 	void (*say)(const char *sentence);
 	bool recording, capturing; /* the file is open */
+	struct stat_server *stat;
 	struct recorder recorder;
 	struct pcapng pcap;
 	unsigned int nnics;
@@ -100,6 +102,7 @@ struct session *session_start(struct world *w, const struct session_config *conf
 		start_recording(s, config);
 	if (config->pcap && *config->pcap)
 		start_capture(s, config);
+	s->stat = stat_start(w, config->host, config->sysfs);
 	return s;
 }
 
@@ -141,6 +144,8 @@ void session_add(struct session *s, struct world_nic *n)
 
 	world_nic_gid(n, a.gid);
 	world_locked(s->world, attach, &a);
+	if (s->stat)
+		stat_add(s->stat, n);
 }
 
 static void detach(void *arg)
@@ -158,6 +163,8 @@ static void detach(void *arg)
 
 void session_end(struct session *s)
 {
+	if (s->stat)
+		stat_end(s->stat);
 	/* A thread that exits within the NIC keeps the lock for ever: then the files stay as they
 	 * are, which is readable, too. */
 	if (!world_peek(s->world, detach, s, END_TIMEOUT_US))
@@ -176,6 +183,8 @@ void session_end(struct session *s)
 
 void session_abandon(struct session *s)
 {
+	if (s->stat)
+		stat_abandon(s->stat);
 	if (s->recording)
 		mapfile_abandon(&s->recorder.file);
 	if (s->capturing)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What watches the NICs of one process: its recording and its packet capture. One session a
- * process; a face starts it when it has made its first NIC and ends it when the process does.
+ * What watches the NICs of one process: its recording, its packet capture, and what `gdakit stat`
+ * and sysfs show of it. One session a process; a face starts it when it has made its first NIC and
+ * ends it when the process does.
  */
 #ifndef GDAKIT_OBSERVE_SESSION_H
 #define GDAKIT_OBSERVE_SESSION_H
@@ -16,6 +17,7 @@ struct session_config {
 	uint32_t record_payload; /* bytes of each packet's payload in the recording */
 	const char *version;	 /* of gdakit */
 	const char *host;	 /* "127.a.b", or NULL */
+	const char *sysfs;	 /* root of the sysfs in which counters are published, or NULL */
 	/* A sentence for the user, whatever the run's verbosity. May be called under the NICs'
 	 * lock. */
 	void (*say)(const char *sentence);

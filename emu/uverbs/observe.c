@@ -25,12 +25,14 @@ static uint32_t record_payload(void)
 
 void uv_observe(struct world *w, struct world_nic *n)
 {
+	const char *sysfs = getenv("SYSFS_PATH");
 	const struct session_config config = {
 		.record = getenv(UV_ENV_RECORD),
 		.pcap = getenv(UV_ENV_PCAP),
 		.record_payload = record_payload(),
 		.version = GDAKIT_VERSION,
 		.host = getenv(UV_ENV_HOST),
+		.sysfs = sysfs ? sysfs : "/sys",
 		.say = say,
 	};
 
