@@ -118,6 +118,15 @@ void uv_say_always(const char *fmt, ...)
 	va_end(ap);
 }
 
+void uv_warn(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say(fmt, ap);
+	va_end(ap);
+}
+
 int uv_refuse(int err, const char *fmt, ...)
 {
 	va_list ap;

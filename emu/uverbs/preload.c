@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 #include <limits.h>
+#include <stddef.h>
 #include <stdarg.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -19,6 +20,7 @@
 
 __attribute__((visibility("default"))) int ioctl(int fd, unsigned long request, ...);
 __attribute__((visibility("default"))) int close(int fd);
+__attribute__((visibility("default"))) void *ibv_import_device(int cmd_fd);
 __attribute__((visibility("default"))) int close_range(unsigned int first, unsigned int last,
 						       int flags);
 __attribute__((visibility("default"))) void closefrom(int low);
@@ -63,6 +65,20 @@ void closefrom(int low)
 		return;
 	for (int fd = low; fd < INT_MAX && (rlim_t)fd < limit.rlim_cur; fd++)
 		close(fd);
+}
+
+/*
+ * libibverbs would look for the character device behind the descriptor and find a memfd, which is
+ * EINVAL and says nothing. Programs know EOPNOTSUPP as the answer of a device that cannot do it.
+ */
+void *ibv_import_device(int cmd_fd)
+{
+	uv_warn("ibv_import_device: a context cannot be imported by its descriptor (%d) under "
+		"gdakit "
+		"run: open the device again",
+		cmd_fd);
+	errno = EOPNOTSUPP;
+	return NULL;
 }
 
 int ioctl(int fd, unsigned long request, ...)

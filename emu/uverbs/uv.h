@@ -68,6 +68,8 @@ enum {
 void uv_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The same in any run: the program cannot know it. */
 void uv_say_always(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* The same in any run. */
+void uv_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Says why and returns -err. */
 int uv_refuse(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

@@ -69,9 +69,9 @@ def run_file(command, folder, module, logs, timeout_s):
             results.update(got)
             if not end:
                 break
-            # The one that was running, or what came after the last: named, so that the loop ends.
-            results[running or f"{module}: after its tests"] = ("fail", end)
-            if not running:
+            # The one that was running, or none: the rest goes on in another process.
+            results[running or f"{module}: beside its tests, {len(results)} of which had ended"] = ("fail", end)
+            if not got:
                 break
     if not results:
         results[f"{module}: no test was found"] = ("fail", f"see {log.name}")
