@@ -198,7 +198,7 @@ Test(uverbs_codec, what_is_not_emulated_is_named)
 	ur_write(dev.fd, IB_USER_VERBS_CMD_OPEN_XRCD, &in, sizeof(in), &out, sizeof(out), NULL, 0);
 	ur_write(dev.fd, IB_USER_VERBS_CMD_FLAG_EXTENDED | IB_USER_VERBS_EX_CMD_CREATE_FLOW, &in,
 		 sizeof(in), &out, sizeof(out), NULL, 0);
-	ur_begin(&c, UVERBS_OBJECT_DM, UVERBS_METHOD_DM_ALLOC);
+	ur_begin(&c, UVERBS_OBJECT_COUNTERS, UVERBS_METHOD_COUNTERS_CREATE);
 	ur_run(dev.fd, &c);
 	ur_begin(&c, MLX5_IB_OBJECT_PP, MLX5_IB_METHOD_PP_OBJ_ALLOC);
 	ur_run(dev.fd, &c);
@@ -207,8 +207,9 @@ Test(uverbs_codec, what_is_not_emulated_is_named)
 	said = ur_heard(before);
 	cr_assert_not_null(strstr(said, "write command OPEN_XRCD (0x25) is"), "said: %s", said);
 	cr_assert_not_null(strstr(said, "EX_CREATE_FLOW (0x80000032) is"), "said: %s", said);
-	cr_assert_not_null(strstr(said, "UVERBS_METHOD_DM_ALLOC (0x0) of UVERBS_OBJECT_DM (0xe)"),
-			   "said: %s", said);
+	cr_assert_not_null(
+		strstr(said, "UVERBS_METHOD_COUNTERS_CREATE (0x0) of UVERBS_OBJECT_COUNTERS (0xf)"),
+		"said: %s", said);
 	cr_assert_not_null(
 		strstr(said, "MLX5_IB_METHOD_PP_OBJ_ALLOC (0x1000) of MLX5_IB_OBJECT_PP"),
 		"said: %s", said);

@@ -47,6 +47,8 @@ static const struct cmd_row cmd_table[] = {
 	ROW_(SQERR2RTS_QP, false, 0x100, 0x10, modify_qp),
 	ROW_(QP_2ERR, false, 0x10, 0x10, modify_qp),
 	ROW_(QP_2RST, false, 0x10, 0x10, modify_qp),
+	ROW_(RTS2SQD_QP, false, 0x10, 0x10, modify_qp),
+	ROW_(SQD2SQD_QP, false, 0x100, 0x10, modify_qp),
 	ROW_(SQD_RTS_QP, false, 0x100, 0x10, modify_qp),
 	ROW_(INIT2INIT_QP, false, 0x100, 0x10, modify_qp),
 	ROW_(QUERY_QP, false, 0x10, 0x100, query_qp),

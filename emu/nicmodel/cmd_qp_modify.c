@@ -17,13 +17,16 @@ enum qp_step {
 	RTR2RTS,
 	RTS2RTS,
 	SQERR2RTS,
+	RTS2SQD,
+	SQD2SQD,
 	SQD2RTS,
 	TO_ERR,
 	TO_RST
 };
 #define ON_(step) (1u << (step))
 
-/* PRM, QP state diagram; IBTA 10.3.1. */
+/* PRM, QP state diagram; IBTA 10.3.1. The numbers of the commands into and in SQD are those of the
+ * first mlx5 drivers; later ones do not use them. */
 static const struct qp_step_row {
 	uint16_t opcode;
 	uint8_t from; /* set of enum prm_qp_state */
@@ -36,6 +39,8 @@ static const struct qp_step_row {
 	[RTR2RTS] = {PRM_CMD_RTR2RTS_QP, ST_(RTR), PRM_QP_RTS, true},
 	[RTS2RTS] = {PRM_CMD_RTS2RTS_QP, ST_(RTS), PRM_QP_RTS, true},
 	[SQERR2RTS] = {PRM_CMD_SQERR2RTS_QP, ST_(SQER), PRM_QP_RTS, true},
+	[RTS2SQD] = {PRM_CMD_RTS2SQD_QP, ST_(RTS), PRM_QP_SQD, false},
+	[SQD2SQD] = {PRM_CMD_SQD2SQD_QP, ST_(SQD), PRM_QP_SQD, true},
 	[SQD2RTS] = {PRM_CMD_SQD_RTS_QP, ST_(SQD), PRM_QP_RTS, true},
 	[TO_ERR] = {PRM_CMD_QP_2ERR, 0x7f, PRM_QP_ERR, false},
 	[TO_RST] = {PRM_CMD_QP_2RST, 0x7f, PRM_QP_RST, false},
@@ -58,8 +63,8 @@ struct qp_field {
 
 #define RIGHTS_OPT_                                                                                \
 	(ON_(INIT2INIT) | ON_(INIT2RTR) | ON_(RTR2RTS) | ON_(RTS2RTS) | ON_(SQERR2RTS) |           \
-	 ON_(SQD2RTS))
-#define RTS_OPT_ (ON_(RTS2RTS) | ON_(SQERR2RTS) | ON_(SQD2RTS))
+	 ON_(SQD2SQD) | ON_(SQD2RTS))
+#define RTS_OPT_ (ON_(RTS2RTS) | ON_(SQERR2RTS) | ON_(SQD2SQD) | ON_(SQD2RTS))
 #define AV_(f)                                                                                     \
 	{                                                                                          \
 		ADS_(f), ON_(INIT2RTR), RTS_OPT_, PRM_OPTPAR_PRIMARY_ADDR                          \
@@ -208,6 +213,9 @@ uint8_t nm_cmd_modify_qp(struct nm_cmd *c)
 	if (!step_find(c->opcode, &step))
 		return nm_cmd_fail(c, PRM_STATUS_BAD_OP, NM_SYND_OPCODE, "not a transition");
 	assert(qp->state <= PRM_QP_ERR);
+	if (step == SQD2SQD && !rc_sqd_drained(qp))
+		return nm_cmd_fail(c, PRM_STATUS_BAD_RES_STATE, NM_SYND_STATE,
+				   "QP 0x%x has not drained yet", qp->obj.number);
 	if (!(step_table[step].from & (1u << qp->state)))
 		return nm_cmd_fail(c, PRM_STATUS_BAD_RES_STATE, NM_SYND_STATE,
 				   "QP 0x%x is in state %s", qp->obj.number,

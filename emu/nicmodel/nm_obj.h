@@ -18,6 +18,7 @@
  *   rc_req.c, rc_ack.c       requester: WQEs -> packets; ACKs, NAKs, responses, timers
  *   rc_data.c                requester: payload out of memory and back into it
  *   rc_wait.c                requester: WAIT for a CQE
+ *   rc_sqd.c                 requester: the send queue drains
  *   rc_umr.c                 requester: keys bound and invalidated by WQEs
  *   rc_cpl.c                 completions, errors, flush
  *   rc_resp.c, rc_exec.c     responder: packets -> operations -> memory

@@ -195,7 +195,13 @@ void nm_qp_enter(struct nm_qp *qp, uint8_t to)
 	case PRM_QP_RTS:
 		if (from == PRM_QP_RTR && qp->has_sq)
 			rc_req_start(qp, PRM_GET(qpc, qp->qpc, next_send_psn));
+		if (from == PRM_QP_SQD)
+			rc_sqd_leave(qp);
 		nm_qp_schedule(qp);
+		break;
+	case PRM_QP_SQD:
+		if (from != PRM_QP_SQD)
+			rc_sqd_enter(qp);
 		break;
 	case PRM_QP_ERR:
 		if (from != PRM_QP_ERR)
@@ -240,6 +246,11 @@ static void set_timer(struct nm_qp *qp)
 		nm_qp_timer_set(qp, at_ns);
 }
 
+static bool requests(const struct nm_qp *qp)
+{
+	return qp->state == PRM_QP_RTS || qp->state == PRM_QP_SQD;
+}
+
 bool nm_qp_progress(struct nm_qp *qp, uint64_t deadline_ns)
 {
 	const struct nm_service *service = qp->service;
@@ -257,20 +268,21 @@ bool nm_qp_progress(struct nm_qp *qp, uint64_t deadline_ns)
 	}
 	switch (qp->state) {
 	case PRM_QP_RTS:
+	case PRM_QP_SQD:
 		/* Completions in the order in which their packets came, and the ACK of a message
 		 * before what its completion made the program post: ib_send_lat -e relies on both.
 		 */
 		if (service->reply)
 			service->reply(qp);
-		if (qp->has_sq && qp->state == PRM_QP_RTS)
+		if (qp->has_sq && requests(qp))
 			service->request(qp);
-		if (qp->state == PRM_QP_RTS)
+		if (requests(qp))
 			service->respond(qp);
-		if (service->timeout && qp->has_sq && qp->state == PRM_QP_RTS)
+		if (service->timeout && qp->has_sq && requests(qp))
 			service->timeout(qp);
+		rc_sqd_check(qp);
 		break;
 	case PRM_QP_RTR:
-	case PRM_QP_SQD:
 	case PRM_QP_SQER:
 		service->respond(qp);
 		break;
@@ -301,6 +313,8 @@ void nm_qp_fill_query(const struct nm_qp *qp, void *qpc)
 	PRM_SET(qpc, qpc, state, qp->state);
 	if (!rc || qp->state == PRM_QP_RST)
 		return;
+	if (qp->state == PRM_QP_SQD && !rc_sqd_drained(qp))
+		PRM_SET(qpc, qpc, state, PRM_QP_SQ_DRAINING);
 	PRM_SET(qpc, qpc, hw_sq_wqebb_counter, rc->req.ci);
 	PRM_SET(qpc, qpc, sw_sq_wqebb_counter, rc->req.pi);
 	PRM_SET(qpc, qpc, hw_rq_counter, rc->resp.rq_ci);

@@ -148,7 +148,9 @@ struct rc_req {
 	uint32_t snd_psn;  /* next to send */
 	uint32_t max_psn;  /* one beyond the highest that was ever sent */
 	uint32_t next_psn; /* of the next WQE to be decoded */
-	bool flushing;	   /* in ERR: WQEs become flush CQEs */
+	uint32_t sqd_seq;  /* SQD: no WQE from here on may begin */
+	bool sqd_drained;
+	bool flushing; /* in ERR: WQEs become flush CQEs */
 	bool error_reported;
 
 	struct nm_wr wr; /* of cur */
@@ -445,6 +447,15 @@ int rc_req_step(struct nm_qp *qp);
 void rc_req_fail(struct nm_qp *qp, uint32_t seq, uint8_t cause);
 /* Send position := oldest unacknowledged PSN. */
 void rc_req_seek(struct nm_qp *qp);
+
+/* ---- rc_sqd.c ---- */
+
+/* Into SQD: what has begun goes on, nothing else begins. */
+void rc_sqd_enter(struct nm_qp *qp);
+void rc_sqd_leave(struct nm_qp *qp);	   /* back to RTS */
+bool rc_sqd_holds(const struct nm_qp *qp); /* cur may not begin */
+void rc_sqd_check(struct nm_qp *qp);	   /* tells once when all that had begun is done */
+bool rc_sqd_drained(const struct nm_qp *qp);
 
 /* ---- rc_wait.c ---- */
 

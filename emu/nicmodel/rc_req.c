@@ -355,6 +355,8 @@ int rc_req_step(struct nm_qp *qp)
 	/* An ACK may have come for what is just being sent again. */
 	if ((int32_t)(req->cur - req->una_seq) < 0 || psn_diff(req->snd_psn, req->una) < 0)
 		rc_req_seek(qp);
+	if (rc_sqd_holds(qp))
+		return -EAGAIN;
 	rc = current_wqe(qp);
 	if (rc)
 		return rc;

@@ -56,7 +56,8 @@ static const struct {
 	{PRM_CMD_RTR2RTS_QP, DEVX_QP, true},	{PRM_CMD_RTS2RTS_QP, DEVX_QP, true},
 	{PRM_CMD_SQERR2RTS_QP, DEVX_QP, true},	{PRM_CMD_QP_2ERR, DEVX_QP, true},
 	{PRM_CMD_QP_2RST, DEVX_QP, true},	{PRM_CMD_INIT2INIT_QP, DEVX_QP, true},
-	{PRM_CMD_SQD_RTS_QP, DEVX_QP, true},
+	{PRM_CMD_SQD_RTS_QP, DEVX_QP, true},	{PRM_CMD_RTS2SQD_QP, DEVX_QP, true},
+	{PRM_CMD_SQD2SQD_QP, DEVX_QP, true},
 };
 
 /* Commands that name no object and change nothing: what a user context may ask (DEVX_OTHER). */

@@ -286,9 +286,10 @@ int uv_qp_destroy(struct uv_req *req)
 uint8_t uv_qp_state_of_prm(uint8_t prm)
 {
 	static const uint8_t table[] = {
-		[PRM_QP_RST] = UV_QPS_RESET, [PRM_QP_INIT] = UV_QPS_INIT, [PRM_QP_RTR] = UV_QPS_RTR,
-		[PRM_QP_RTS] = UV_QPS_RTS,   [PRM_QP_SQER] = UV_QPS_SQE,  [PRM_QP_SQD] = UV_QPS_SQD,
-		[PRM_QP_ERR] = UV_QPS_ERR,
+		[PRM_QP_RST] = UV_QPS_RESET, [PRM_QP_INIT] = UV_QPS_INIT,
+		[PRM_QP_RTR] = UV_QPS_RTR,   [PRM_QP_RTS] = UV_QPS_RTS,
+		[PRM_QP_SQER] = UV_QPS_SQE,  [PRM_QP_SQD] = UV_QPS_SQD,
+		[PRM_QP_ERR] = UV_QPS_ERR,   [PRM_QP_SQ_DRAINING] = UV_QPS_SQD,
 	};
 
 	return prm < sizeof(table) ? table[prm] : UV_QPS_ERR;
@@ -351,6 +352,7 @@ int uv_w_query_qp(struct uv_req *req, const void *core_in, void *core_out)
 		return ret;
 	qp->state = uv_qp_state_of_prm((uint8_t)PRM_GET(qpc, qpc, state));
 	r->qp_state = r->cur_qp_state = qp->state;
+	r->sq_draining = PRM_GET(qpc, qpc, state) == PRM_QP_SQ_DRAINING;
 	r->path_mtu = (uint8_t)PRM_GET(qpc, qpc, mtu);
 	r->path_mig_state = PRM_GET(qpc, qpc, pm_state) == PM_STATE_MIGRATED ? 0 : 1;
 	r->qkey = PRM_GET(qpc, qpc, q_key);

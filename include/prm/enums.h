@@ -38,10 +38,12 @@
 	X(RTS2RTS_QP, 0x505)                                                                       \
 	X(SQERR2RTS_QP, 0x506)                                                                     \
 	X(QP_2ERR, 0x507)                                                                          \
+	X(RTS2SQD_QP, 0x508)                                                                       \
 	X(QP_2RST, 0x50a)                                                                          \
 	X(QUERY_QP, 0x50b)                                                                         \
 	X(SQD_RTS_QP, 0x50c)                                                                       \
 	X(INIT2INIT_QP, 0x50e)                                                                     \
+	X(SQD2SQD_QP, 0x511)                                                                       \
 	X(CREATE_SRQ, 0x700)                                                                       \
 	X(DESTROY_SRQ, 0x701)                                                                      \
 	X(QUERY_SRQ, 0x702)                                                                        \
@@ -120,6 +122,7 @@ enum prm_qp_state {
 	PRM_QP_SQER = 4,
 	PRM_QP_SQD = 5,
 	PRM_QP_ERR = 6,
+	PRM_QP_SQ_DRAINING = 7, /* only as QUERY_QP's answer */
 };
 
 enum prm_qp_st {
