@@ -64,6 +64,16 @@ struct link_ops {
 	/* Delivers packets that have arrived, at most `budget` of a queue or socket; returns how
 	 * many. */
 	uint32_t (*poll)(struct link *link, uint32_t budget);
+	/*
+	 * Before its owner sleeps, and after; may be NULL. False: something has arrived, do not
+	 * sleep.
+	 */
+	bool (*doze)(struct link *link, bool asleep);
+	/*
+	 * The memory that stable payload (nm_packet.stable) of the port's packets lies in is its
+	 * program's again: what is still on its way is lost. May be NULL.
+	 */
+	void (*recall)(struct link *link, struct link_port *port);
 	void (*destroy)(struct link *link);
 };
 
@@ -79,6 +89,8 @@ struct link {
 	struct link_port *ports;
 	struct link_counters counters;
 	link_guard_fn guard;
+	int fd;		/* readable when the link itself has something to do; -1: never */
+	bool attention; /* set by the owner when it was */
 };
 
 /* ---- local: NICs of one owner ---- */
@@ -112,5 +124,24 @@ struct link_udp_config {
 struct link *link_udp_create(const struct link_udp_config *config, const char **why);
 /* In a forked child: closes the sockets, touches nothing else. */
 void link_udp_abandon(struct link *link);
+
+/* ---- shared memory between processes of one machine, UDP to all others ---- */
+
+struct link_shm_config {
+	const char *host;    /* as for UDP, which also holds the slots */
+	uint16_t udp_port;   /* likewise */
+	const char *fabric;  /* who has the same may meet; NULL: the user's number */
+	int wake_fd;	     /* an eventfd that wakes the owner; the owner's, and told to peers */
+	bool forced;	     /* whom shared memory does not reach is not reached */
+	bool through_socket; /* tests: as for UDP */
+	link_guard_fn guard;
+};
+
+/*
+ * A port is as one of the UDP link, and listens on an abstract Unix socket as well. The owner polls
+ * link->fd beside the ports' and wake_fd. NULL with *why and errno.
+ */
+struct link *link_shm_create(const struct link_shm_config *config, const char **why);
+void link_shm_abandon(struct link *link);
 
 #endif

@@ -321,6 +321,7 @@ struct link *link_local_create(const struct link_local_config *config)
 	if (!ll)
 		return NULL;
 	ll->link.ops = &local_ops;
+	ll->link.fd = -1;
 	ll->link.guard = config->guard;
 	ll->config = *config;
 	if (!ll->config.queue_packets)

@@ -701,6 +701,7 @@ struct link *link_udp_create(const struct link_udp_config *config, const char **
 		return NULL;
 	}
 	ul->link.ops = &udp_ops;
+	ul->link.fd = -1;
 	ul->link.guard = config->guard;
 	ul->udp_port = config->port ? config->port : NM_ROCE_UDP_PORT;
 	ul->through_socket = config->through_socket;
