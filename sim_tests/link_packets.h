@@ -17,7 +17,10 @@ struct sink {
 	uint32_t psn[SINK_MAX];
 	uint32_t qpn[SINK_MAX];
 	struct nm_packet last;
-	uint8_t last_payload[NM_MTU_MAX];
+	uint8_t last_payload[NM_TRAIN_MAX];
+	uint32_t pulled;       /* packets whose payload the receiver fetches */
+	uint32_t lost;	       /* of them, those whose payload was gone */
+	char why[NM_WHY_MAX];  /* of the last diagnosis */
 	const void *last_base; /* where the payload lay */
 };
 
@@ -35,6 +38,11 @@ static inline void sink_rx(void *ctx, struct nm_packet *pkt)
 	s->count++;
 	s->last = *pkt;
 	s->last_base = pkt->niov ? pkt->payload[0].iov_base : NULL;
+	if (pkt->pull) {
+		s->pulled++;
+		s->lost += pkt->pull(pkt, 0, s->last_payload, pkt->payload_len) != 0;
+		return;
+	}
 	for (unsigned int i = 0; i < pkt->niov; i++) {
 		memcpy(s->last_payload + off, pkt->payload[i].iov_base, pkt->payload[i].iov_len);
 		off += pkt->payload[i].iov_len;
@@ -43,8 +51,10 @@ static inline void sink_rx(void *ctx, struct nm_packet *pkt)
 
 static inline void sink_diag(void *ctx, const char *why)
 {
-	(void)why;
-	((struct sink *)ctx)->refused++;
+	struct sink *s = ctx;
+
+	s->refused++;
+	strncpy(s->why, why, sizeof(s->why) - 1);
 }
 
 static inline int sink_attach(struct link *link, struct sink *s, const char **why)

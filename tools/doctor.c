@@ -348,6 +348,30 @@ static bool check_net(char why[REASON_MAX])
 	return found;
 }
 
+/* As one simulated host reads another's payload: a process that is not its ancestor and allows it.
+ */
+static bool check_pull(char why[REASON_MAX])
+{
+	static int source = 1;
+	int copy = 0, status = 0;
+	struct iovec local = {&copy, sizeof(copy)}, remote = {&source, sizeof(source)};
+	pid_t pid;
+
+	(void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+	pid = fork();
+	if (!pid)
+		_exit(process_vm_readv(getppid(), &local, 1, &remote, 1, 0) == sizeof(copy)
+			      ? 0
+			      : errno);
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		return say_errno(why, "fork");
+	errno = WEXITSTATUS(status);
+	if (status)
+		return say_errno(why, "process_vm_readv on another process");
+	snprintf(why, REASON_MAX, "large messages between processes take one copy");
+	return true;
+}
+
 static bool check_no_kernel_rdma(char why[REASON_MAX])
 {
 	struct stat st;
@@ -402,6 +426,8 @@ static const struct check checks[] = {
 	 "sleeping"},
 	{"process_vm_readv", NEED_NOTHING, check_process_vm,
 	 "wrong addresses in calls end the program instead of EFAULT"},
+	{"shared memory", NEED_NOTHING, check_pull,
+	 "large messages between processes take two copies instead of one"},
 	{"ptrace", NEED_NOTHING, check_ptrace, "no gdb or strace on the program"},
 	{"perf", NEED_NOTHING, check_perf, "no profile of the program with perf"},
 	{"locked memory", NEED_NOTHING, check_memlock,

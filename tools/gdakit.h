@@ -73,13 +73,16 @@ void tree_leave(char **argv);
 
 enum run_mode { MODE_AUTO, MODE_NAMESPACE, MODE_HOOKS };
 
+enum { FABRIC_MAX = 48 }; /* bytes of a fabric's name, with the 0 */
+
 struct run_options {
 	bool verbose;
 	bool ethernet;
 	unsigned int nics;
 	enum run_mode mode;
 	const char *host;	    /* NULL: any */
-	const char *wire;	    /* "udp" or "local" */
+	const char *wire;	    /* "auto", "shm", "udp" or "local" */
+	const char *fabric;	    /* who has the same shares memory */
 	const char *record, *pcap;  /* patterns of file names, or NULL */
 	const char *record_payload; /* bytes of each packet, a number; NULL: the default */
 	char **argv;		    /* program and its arguments, NULL terminated */

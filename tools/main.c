@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "emu/nicmodel/nm.h"
 #include "tools/gdakit.h"
@@ -29,6 +30,7 @@ enum {
 	KEY_NICS,
 	KEY_HOST,
 	KEY_WIRE,
+	KEY_FABRIC,
 	KEY_MODE,
 	KEY_RECORD,
 	KEY_PCAP,
@@ -52,7 +54,13 @@ static const struct argp_option run_argp_options[] = {
 	{.name = "wire",
 	 .key = KEY_WIRE,
 	 .arg = "WIRE",
-	 .doc = "What joins hosts: udp (default), or local: nothing"},
+	 .doc = "What joins hosts: shm, shared memory between processes of this machine; udp, "
+		"datagrams; auto (default), shm where it reaches and udp to all others; or local, "
+		"nothing"},
+	{.name = "fabric",
+	 .key = KEY_FABRIC,
+	 .arg = "NAME",
+	 .doc = "Only programs of the same user and fabric share memory. Default: one a user"},
 	{.name = "mode",
 	 .key = KEY_MODE,
 	 .arg = "MODE",
@@ -116,9 +124,16 @@ static error_t run_parse(int key, char *arg, struct argp_state *state)
 		o->host = arg;
 		return 0;
 	case KEY_WIRE:
-		if (strcmp(arg, "udp") != 0 && strcmp(arg, "local") != 0)
-			argp_error(state, "--wire is '%s', expected udp or local", arg);
+		if (strcmp(arg, "auto") != 0 && strcmp(arg, "shm") != 0 &&
+		    strcmp(arg, "udp") != 0 && strcmp(arg, "local") != 0)
+			argp_error(state, "--wire is '%s', expected auto, shm, udp or local", arg);
 		o->wire = arg;
+		return 0;
+	case KEY_FABRIC:
+		if (!*arg || strlen(arg) >= FABRIC_MAX || strchr(arg, '/'))
+			argp_error(state, "--fabric is '%s', expected 1 to %d bytes and no slash",
+				   arg, FABRIC_MAX - 1);
+		o->fabric = arg;
 		return 0;
 	case KEY_MODE:
 		if (!parse_mode(arg, &o->mode))
@@ -166,9 +181,12 @@ static const struct argp run_argp = {
 
 static int main_run(int argc, char **argv)
 {
-	struct run_options o = {.ethernet = true, .nics = 1, .wire = "udp"};
+	struct run_options o = {.ethernet = true, .nics = 1, .wire = "auto"};
+	char user[FABRIC_MAX]; /* before a user namespace gives it another number */
 	int ret;
 
+	snprintf(user, sizeof(user), "u%u", (unsigned int)geteuid());
+	o.fabric = user;
 	/* In order: what follows PROGRAM is its own. */
 	argp_parse(&run_argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
 	ret = run_program(&o);

@@ -155,7 +155,7 @@ static int set_environment(const struct start *s)
 	return set_env(UV_ENV_HOST, host) | set_env(UV_ENV_NICS, nics) |
 	       set_env(UV_ENV_LINK_LAYER, o->ethernet ? "ethernet" : "infiniband") |
 	       set_env(UV_ENV_VERBOSE, o->verbose ? "1" : "0") | set_env(UV_ENV_WIRE, o->wire) |
-	       set_path(s) | set_preload(s) | set_tree(s);
+	       set_env(UV_ENV_FABRIC, o->fabric) | set_path(s) | set_preload(s) | set_tree(s);
 }
 
 static _Noreturn void execute(const struct start *s)

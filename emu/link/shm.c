@@ -21,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "emu/fds/fds.h"
 #include "emu/link/shm.h"
 
 #ifndef F_SEAL_FUTURE_WRITE
@@ -268,6 +269,10 @@ static int shm_send(struct link *link, struct link_port *port, struct nm_packet 
 	uint8_t slot;
 	int err;
 
+	if (link_is_multicast(pkt) && !port->unplugged) {
+		link->counters.sent++;
+		return send_udp(sl, port, pkt);
+	}
 	if (!link_destination(pkt, &dst, &slot) || slot >= LINK_SLOTS || port->unplugged) {
 		link->counters.sent += segs;
 		link->counters.dropped += segs;
@@ -410,8 +415,7 @@ static void close_status(struct shm_link *sl)
 	if (sl->status)
 		munmap(sl->status, SHM_PAGE);
 	sl->status = NULL;
-	if (sl->status_fd >= 0)
-		close(sl->status_fd);
+	fds_close(sl->status_fd);
 	sl->status_fd = -1;
 }
 
@@ -423,8 +427,7 @@ static void shm_destroy(struct link *link)
 		shm_detach(link, link->ports);
 	sl->udp->ops->destroy(sl->udp);
 	close_status(sl);
-	if (sl->epoll_fd >= 0)
-		close(sl->epoll_fd);
+	fds_close(sl->epoll_fd);
 	free(sl);
 }
 
@@ -444,7 +447,7 @@ static bool open_status(struct shm_link *sl)
 {
 	void *p;
 
-	sl->status_fd = memfd_create("gdakit-status", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	sl->status_fd = fds_own(memfd_create("gdakit-status", MFD_CLOEXEC | MFD_ALLOW_SEALING));
 	if (sl->status_fd < 0 || ftruncate(sl->status_fd, SHM_PAGE))
 		return false;
 	p = mmap(NULL, SHM_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, sl->status_fd, 0);
@@ -484,7 +487,7 @@ struct link *link_shm_create(const struct link_shm_config *config, const char **
 	sl->link.fd = sl->status_fd = -1;
 	sl->forced = config->forced;
 	sl->wake_fd = config->wake_fd;
-	sl->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	sl->epoll_fd = fds_own(epoll_create1(EPOLL_CLOEXEC));
 	*why = "a fabric's name has 1 to 47 bytes and no slash";
 	errno = EINVAL;
 	if (config->fabric && !fabric_ok(config->fabric))
@@ -501,33 +504,38 @@ struct link *link_shm_create(const struct link_shm_config *config, const char **
 	return &sl->link;
 failed:
 	close_status(sl);
-	if (sl->epoll_fd >= 0)
-		close(sl->epoll_fd);
+	fds_close(sl->epoll_fd);
 	free(sl);
 	return NULL;
+}
+
+static void close_fd(int *fd)
+{
+	fds_close(*fd);
+	*fd = -1;
 }
 
 void link_shm_abandon(struct link *link)
 {
 	struct shm_link *sl = to_shm(link);
 
+	/* Only closed, not taken out of epoll: that set is the parent's as well. */
 	for (struct link_port *p = link->ports; p; p = p->next) {
-		close(port_of(p)->listener.fd);
+		close_fd(&port_of(p)->listener.fd);
 		p->fd = -1;
 	}
 	for (unsigned int i = 0; i < SHM_BUCKETS; i++) {
 		for (struct shm_tx *tx = sl->tx[i]; tx; tx = tx->next) {
-			if (tx->watch.fd >= 0)
-				close(tx->watch.fd);
-			if (tx->wake_fd >= 0)
-				close(tx->wake_fd);
+			close_fd(&tx->watch.fd);
+			close_fd(&tx->wake_fd);
 		}
 	}
 	for (struct shm_rx *rx = sl->rx; rx; rx = rx->next) {
-		if (rx->watch.fd >= 0)
-			close(rx->watch.fd);
+		close_fd(&rx->watch.fd);
+		sl->dead_rx = true;
 	}
 	link_udp_abandon(sl->udp);
-	close(sl->status_fd);
-	close(sl->epoll_fd);
+	close_fd(&sl->status_fd);
+	close_fd(&sl->epoll_fd);
+	sl->link.fd = -1;
 }

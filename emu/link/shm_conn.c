@@ -25,6 +25,7 @@
 
 #include <linux/magic.h>
 
+#include "emu/fds/fds.h"
 #include "emu/link/shm.h"
 
 enum {
@@ -89,7 +90,7 @@ void shm_watch_end(struct shm_link *sl, struct shm_watch *watch)
 	if (watch->fd < 0)
 		return;
 	(void)epoll_ctl(sl->epoll_fd, EPOLL_CTL_DEL, watch->fd, NULL);
-	close(watch->fd);
+	fds_close(watch->fd);
 	watch->fd = -1;
 }
 
@@ -173,7 +174,7 @@ int shm_listen(struct shm_link *sl, struct shm_port *port, const char **why)
 		close(fd);
 		return err;
 	}
-	port->listener.fd = fd;
+	port->listener.fd = fds_own(fd);
 	shm_watch_add(sl, &port->listener);
 	return 0;
 }
@@ -239,7 +240,7 @@ int shm_connect(struct shm_link *sl, struct shm_tx *tx)
 		close(sock);
 		return err;
 	}
-	tx->watch.fd = sock;
+	tx->watch.fd = fds_own(sock);
 	tx->welcomed = tx->can_pull = tx->told = false;
 	tx->wake_fd = -1;
 	tx->status = NULL;
@@ -252,7 +253,7 @@ void shm_tx_close(struct shm_link *sl, struct shm_tx *tx)
 {
 	struct shm_tx **at = &sl->dirty;
 
-	if (tx->watch.fd < 0)
+	if (!tx->ring.head)
 		return;
 	while (*at && *at != tx)
 		at = &(*at)->dirty_next;
@@ -264,8 +265,7 @@ void shm_tx_close(struct shm_link *sl, struct shm_tx *tx)
 	if (tx->status)
 		munmap((void *)(uintptr_t)tx->status, SHM_PAGE);
 	tx->status = NULL;
-	if (tx->wake_fd >= 0)
-		close(tx->wake_fd);
+	fds_close(tx->wake_fd);
 	tx->wake_fd = -1;
 }
 
@@ -292,7 +292,8 @@ static const struct shm_status *map_status(int fd)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-static void serve_tx(struct shm_link *sl, struct shm_tx *tx)
+/* True: there may be more. */
+static bool serve_tx(struct shm_link *sl, struct shm_tx *tx)
 {
 	struct shm_welcome welcome;
 	int fds[SHM_FDS];
@@ -300,24 +301,25 @@ static void serve_tx(struct shm_link *sl, struct shm_tx *tx)
 	ssize_t n = recv_with_fds(tx->watch.fd, &welcome, sizeof(welcome), fds, SHM_FDS, &nfds);
 
 	if (n == -EAGAIN || n == -EINTR)
-		return;
+		return false;
 	if (n == (ssize_t)sizeof(welcome) && welcome.magic == SHM_MAGIC &&
 	    welcome.version == SHM_VERSION && nfds == 2 && !tx->welcomed) {
 		tx->status = map_status(fds[0]);
 		close(fds[0]);
 		/* A write to it must not hold us up, whatever it is. */
 		if (tx->status && !fcntl(fds[1], F_SETFL, O_NONBLOCK)) {
-			tx->wake_fd = fds[1];
+			tx->wake_fd = fds_own(fds[1]);
 			tx->can_pull = welcome.can_pull != 0;
 			tx->welcomed = true;
 			shm_wake(tx); /* for what was shown before we could wake it */
-			return;
+			return true;
 		}
 		close(fds[1]);
 	} else {
 		close_all(fds, nfds);
 	}
 	shm_tx_close(sl, tx);
+	return false;
 }
 
 /* ---- the receiver's side ---- */
@@ -336,7 +338,7 @@ static void serve_listener(struct shm_link *sl, struct shm_port *port)
 			close(fd);
 			continue;
 		}
-		rx->watch = (struct shm_watch){.kind = SHM_RX, .fd = fd};
+		rx->watch = (struct shm_watch){.kind = SHM_RX, .fd = fds_own(fd)};
 		rx->to = port;
 		rx->pid = pid;
 		rx->next = sl->rx;
@@ -396,7 +398,8 @@ static const char *take_hello(struct shm_rx *rx, const struct shm_hello *hello, 
 	return NULL;
 }
 
-static void serve_rx(struct shm_link *sl, struct shm_rx *rx)
+/* True: there may be more. */
+static bool serve_rx(struct shm_link *sl, struct shm_rx *rx)
 {
 	struct shm_welcome welcome = {.magic = SHM_MAGIC, .version = SHM_VERSION};
 	int fds[SHM_FDS], ours[2] = {sl->status_fd, sl->wake_fd};
@@ -406,21 +409,21 @@ static void serve_rx(struct shm_link *sl, struct shm_rx *rx)
 	ssize_t n = recv_with_fds(rx->watch.fd, &hello, sizeof(hello), fds, SHM_FDS, &nfds);
 
 	if (n == -EAGAIN || n == -EINTR)
-		return;
+		return false;
 	if (n <= 0) {
 		/* It has ended: what it sent before still counts, as on a wire. */
 		close_all(fds, nfds);
 		if (rx->greeted)
 			shm_drain(sl, rx, UINT32_MAX);
 		shm_rx_close(sl, rx, NULL);
-		return;
+		return false;
 	}
 	if (n == (ssize_t)sizeof(hello) && nfds == 1 && !rx->greeted)
 		why = take_hello(rx, &hello, fds[0]);
 	close_all(fds, nfds);
 	if (why) {
 		shm_rx_close(sl, rx, why);
-		return;
+		return false;
 	}
 	welcome.can_pull = shm_can_pull(rx);
 	if (!welcome.can_pull)
@@ -428,8 +431,9 @@ static void serve_rx(struct shm_link *sl, struct shm_rx *rx)
 			"process %d cannot be read with process_vm_readv: its payload comes "
 			"through the ring, in two copies",
 			(int)rx->pid);
-	if (send_with_fds(rx->watch.fd, &welcome, sizeof(welcome), ours, 2))
-		shm_rx_close(sl, rx, NULL);
+	/* One that has ended since is seen at the end of its socket. */
+	(void)send_with_fds(rx->watch.fd, &welcome, sizeof(welcome), ours, 2);
+	return true;
 }
 
 void shm_serve(struct shm_link *sl)
@@ -447,10 +451,12 @@ void shm_serve(struct shm_link *sl)
 			serve_listener(sl, (struct shm_port *)watch);
 			break;
 		case SHM_TX:
-			serve_tx(sl, (struct shm_tx *)watch);
+			while (serve_tx(sl, (struct shm_tx *)watch))
+				; /* twice at most: a second message ends it */
 			break;
 		case SHM_RX:
-			serve_rx(sl, (struct shm_rx *)watch);
+			while (serve_rx(sl, (struct shm_rx *)watch))
+				; /* likewise */
 			break;
 		}
 	}

@@ -284,6 +284,11 @@ struct nm_ops {
 	 * so this cannot recurse.
 	 */
 	int (*link_send)(void *ctx, struct nm_packet *pkt);
+	/*
+	 * A QP with packets that are not acknowledged lets go of its WQEs: the program may change
+	 * the memory behind packets that were sent as `stable`. NULL: nothing is ever read later.
+	 */
+	void (*link_recall)(void *ctx);
 	/* An EQE was written. `eqe` is 64 bytes. Called with the NIC busy: only note it and return.
 	 */
 	void (*event)(void *ctx, uint32_t eqn, uint32_t intr, const uint8_t *eqe);

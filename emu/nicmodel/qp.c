@@ -62,10 +62,20 @@ int nm_qp_attach(struct nm_qp *qp)
 	return 0;
 }
 
+static void recall(struct nm_qp *qp)
+{
+	struct nm_nic *nic = qp->obj.nic;
+	const struct rc_req *req = &qp->rc->req;
+
+	if (nic->ops.link_recall && psn_diff(req->max_psn, req->una) > 0)
+		nic->ops.link_recall(nic->ops.ctx);
+}
+
 static void cancel_transfers(struct nm_qp *qp)
 {
 	struct rc_req *req = &qp->rc->req;
 
+	recall(qp);
 	rc_wait_end(qp);
 	rc_xfer_cancel(&req->fetch);
 	req->peeking = false;

@@ -325,11 +325,31 @@ static unsigned int nics_of_host(void)
 	return count >= 1 && count <= UV_MAX_NICS ? (unsigned int)count : 1;
 }
 
+/* What the environment says; shared memory where it reaches if it says nothing. */
+static enum world_wire wire_of(const char *name)
+{
+	static const struct {
+		const char *name;
+		enum world_wire wire;
+	} wires[] = {
+		{"local", WORLD_WIRE_LOCAL},
+		{"udp", WORLD_WIRE_UDP},
+		{"shm", WORLD_WIRE_SHM},
+	};
+
+	for (size_t i = 0; name && i < sizeof(wires) / sizeof(wires[0]); i++) {
+		if (!strcmp(name, wires[i].name))
+			return wires[i].wire;
+	}
+	return WORLD_WIRE_AUTO;
+}
+
 static int start_world(const char *host)
 {
-	const char *wire = getenv(UV_ENV_WIRE), *layer = getenv(UV_ENV_LINK_LAYER), *why = "";
+	const char *layer = getenv(UV_ENV_LINK_LAYER), *why = "";
 	struct world_config wc = {
-		.wire = wire && !strcmp(wire, "local") ? WORLD_WIRE_LOCAL : WORLD_WIRE_UDP,
+		.wire = wire_of(getenv(UV_ENV_WIRE)),
+		.fabric = getenv(UV_ENV_FABRIC),
 		.verbose = uv_verbose(),
 		.host = host,
 		.trap_doorbells = true, /* the program has its own mappings of the UAR pages */

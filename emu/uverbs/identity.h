@@ -52,7 +52,8 @@ enum {
 #define UV_ENV_NICS	  "GDAKIT_NICS"	      /* how many, 1 if it is not set */
 #define UV_ENV_LINK_LAYER "GDAKIT_LINK_LAYER" /* "ethernet" or "infiniband" */
 #define UV_ENV_VERBOSE	  "GDAKIT_VERBOSE"    /* set and not "0": say what is refused */
-#define UV_ENV_WIRE	  "GDAKIT_WIRE"	      /* "udp" or "local" */
+#define UV_ENV_WIRE	  "GDAKIT_WIRE"	      /* "auto", "shm", "udp" or "local" */
+#define UV_ENV_FABRIC	  "GDAKIT_FABRIC"     /* who has the same shares memory */
 
 #define UV_ENV_RECORD  "GDAKIT_RECORD"	       /* where recordings go, if anywhere (absolute) */
 #define UV_ENV_PCAP    "GDAKIT_PCAP"	       /* the same for packets */

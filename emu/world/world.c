@@ -55,6 +55,15 @@ static int nic_link_send(void *ctx, struct nm_packet *pkt)
 	return link->ops->send(link, &n->port, pkt);
 }
 
+static void nic_link_recall(void *ctx)
+{
+	struct world_nic *n = ctx;
+	struct link *link = n->world->link;
+
+	if (link->ops->recall)
+		link->ops->recall(link, &n->port);
+}
+
 static void nic_event(void *ctx, uint32_t eqn, uint32_t intr, const uint8_t *eqe)
 {
 	struct world_nic *n = ctx;
@@ -203,6 +212,8 @@ static unsigned int collect_fds(struct world *w, struct waiter_fd *fds)
 		if (port->fd >= 0)
 			fds[nfds++] = (struct waiter_fd){.fd = port->fd, .out = port->blocked};
 	}
+	if (w->link->fd >= 0)
+		fds[nfds++] = (struct waiter_fd){.fd = w->link->fd};
 	if (w->trap.armed)
 		fds[nfds++] = (struct waiter_fd){.fd = w->trap.fd};
 	return nfds;
@@ -227,6 +238,8 @@ static void rest(struct world *w, const struct round *r, uint64_t now_ns)
 		return;
 	if (r->next_ns - now_ns < sleep_ns)
 		sleep_ns = r->next_ns - now_ns;
+	if (w->link->ops->doze && !w->link->ops->doze(w->link, true))
+		return;
 	nfds = collect_fds(w, fds);
 	pthread_mutex_unlock(&w->lock);
 	woken = waiter_sleep(&w->waiter, fds, nfds, sleep_ns);
@@ -234,6 +247,9 @@ static void rest(struct world *w, const struct round *r, uint64_t now_ns)
 	if (trapped)
 		end_trap(w);
 	pthread_mutex_lock(&w->lock);
+	if (w->link->ops->doze)
+		w->link->ops->doze(w->link, false);
+	w->link->attention |= woken;
 	if (trapped)
 		w->last_work_ns = clock_ns(); /* the store is on its way: look often */
 }
@@ -302,7 +318,7 @@ static bool init_sync(struct world *w)
 	return true;
 }
 
-static struct link *create_link(const struct world_config *config, const char **why)
+static struct link *create_link(const struct world_config *config, int wake_fd, const char **why)
 {
 	static const struct link_local_config local = {.guard = space_guarded};
 	struct link *link;
@@ -311,6 +327,15 @@ static struct link *create_link(const struct world_config *config, const char **
 		struct link_udp_config udp = {.host = config->host, .guard = space_guarded};
 
 		return link_udp_create(&udp, why);
+	}
+	if (config->wire == WORLD_WIRE_AUTO || config->wire == WORLD_WIRE_SHM) {
+		struct link_shm_config shm = {.host = config->host,
+					      .fabric = config->fabric,
+					      .wake_fd = wake_fd,
+					      .forced = config->wire == WORLD_WIRE_SHM,
+					      .guard = space_guarded};
+
+		return link_shm_create(&shm, why);
 	}
 	link = link_local_create(&local);
 	if (!link)
@@ -332,12 +357,13 @@ struct world *world_create(const struct world_config *config, const char **why)
 	}
 	w->config = *config;
 	w->config.host = NULL; /* the caller's; the link keeps what it needs */
+	w->config.fabric = NULL;
 	if (!init_sync(w)) {
 		*why = "no eventfd";
 		free(w);
 		return NULL;
 	}
-	w->link = create_link(config, why);
+	w->link = create_link(config, w->waiter.event_fd, why);
 	if (!w->link) {
 		waiter_fini(&w->waiter);
 		free(w);
@@ -397,6 +423,7 @@ static struct world_nic *make_nic(struct world *w, const char *host, const struc
 		.ctx = n,
 		.now_ns = nic_now_ns,
 		.link_send = nic_link_send,
+		.link_recall = nic_link_recall,
 		.event = nic_event,
 	};
 	int err;
@@ -573,6 +600,8 @@ void world_abandon(struct world *w)
 	w->running = false;
 	if (w->config.wire == WORLD_WIRE_UDP)
 		link_udp_abandon(w->link);
+	else if (w->config.wire != WORLD_WIRE_LOCAL)
+		link_shm_abandon(w->link);
 	trap_fini(&w->trap);
 	waiter_fini(&w->waiter);
 }

@@ -21,6 +21,8 @@ struct world_nic;
 enum world_wire {
 	WORLD_WIRE_LOCAL, /* NICs of this world only, by reference */
 	WORLD_WIRE_UDP,	  /* RoCEv2 in UDP datagrams, port 4791 */
+	WORLD_WIRE_AUTO,  /* shared memory to processes of this machine, UDP to others */
+	WORLD_WIRE_SHM,	  /* shared memory alone */
 };
 
 struct world_config {
@@ -29,6 +31,8 @@ struct world_config {
 	/* UDP: this host's address block, as claimed by the launcher ("127.64.0"). Read in create
 	 * only. */
 	const char *host;
+	/* Shared memory: who has the same name may meet; NULL: the user's. Read in create only. */
+	const char *fabric;
 	/*
 	 * All doorbells are stores of this process's threads through shared mappings of the files
 	 * that lie at uar_base, and not through uar_base itself: an idle NIC may write-protect

@@ -54,8 +54,8 @@ struct waiter_fd {
 	bool out; /* also until it can be written */
 };
 
-/* Most descriptors of one sleep: a socket a NIC, and the trap. */
-enum { WAITER_MAX_FDS = 17 };
+/* Most descriptors of one sleep: a socket a NIC, the link's, and the trap's. */
+enum { WAITER_MAX_FDS = 18 };
 
 /* Sleeps until a kick, until one of the descriptors is ready, or at most timeout_ns. False: the
  * time is over. */

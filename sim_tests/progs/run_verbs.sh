@@ -19,7 +19,7 @@ devinfo()
 
 pingpong() # pingpong NAME OPTION...
 {
-	local name="ibv_rc_pingpong $*"
+	local name="ibv_rc_pingpong $*${pairs_options[*]:+, ${pairs_options[*]}}"
 	needs ibv_rc_pingpong "$name" || return
 	free_port
 	pair "$name" 60 "$port" ibv_rc_pingpong -d $dev -g 0 -p "$port" "$@" -- \
@@ -71,4 +71,13 @@ infiniband()
 	pairs_options=()
 }
 infiniband
+# The default wire is shared memory here; both ways, forced.
+for wire in shm udp; do
+	pairs_options=(--wire $wire)
+	pingpong -c -s 65537 -m 4096 -n 100
+	perftest ib_write_bw -a -n 20
+	perftest ib_read_bw -s 65536 -n 300
+	perftest ib_send_lat -s 8 -n 300
+done
+pairs_options=()
 pairs_end

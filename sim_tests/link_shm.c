@@ -1,0 +1,817 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The shared-memory link: between links of one process, and with processes that die or lie. */
+#include <criterion/criterion.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "emu/link/route.h"
+#include "emu/link/shm.h"
+#include "emu/space/space.h"
+#include "sim_tests/link_packets.h"
+
+/* Names of their own, so that tests that run at the same time do not meet. */
+static char host_a[32], host_b[32], fabric[32];
+
+static void name_all(void)
+{
+	unsigned int n = (unsigned int)getpid();
+
+	snprintf(host_a, sizeof(host_a), "127.%u.%u", 100 + n % 40, n / 40 % 256);
+	snprintf(host_b, sizeof(host_b), "127.%u.%u", 140 + n % 40, n / 40 % 256);
+	snprintf(fabric, sizeof(fabric), "test%u", n);
+}
+
+TestSuite(link_shm, .init = name_all, .timeout = 60);
+
+static int wake_fd_of(const struct link *link)
+{
+	return ((const struct shm_link *)link)->wake_fd;
+}
+
+static struct link *make_link_in(const char *host, const char *in, bool forced)
+{
+	const char *why = NULL;
+	struct link *link =
+		link_shm_create(&(struct link_shm_config){.host = host,
+							  .fabric = in,
+							  .wake_fd = eventfd(0, EFD_NONBLOCK),
+							  .forced = forced,
+							  .guard = space_guarded},
+				&why);
+
+	cr_assert_not_null(link, "%s", why);
+	return link;
+}
+
+static struct link *make_link(const char *host)
+{
+	return make_link_in(host, fabric, true);
+}
+
+static void free_link(struct link *link)
+{
+	int fd = wake_fd_of(link);
+
+	link->ops->destroy(link);
+	close(fd);
+}
+
+static struct sink *make_sink(struct link *link)
+{
+	struct sink *s = malloc(sizeof(*s));
+	const char *why = NULL;
+
+	cr_assert_eq(sink_attach(link, s, &why), 0, "%s: %s", why, strerror(errno));
+	return s;
+}
+
+static void free_sink(struct sink *s)
+{
+	if (s->port.link)
+		s->port.link->ops->detach(s->port.link, &s->port);
+	free(s);
+}
+
+/* As a world does, but for its thread. */
+static void turn(struct link *link)
+{
+	link->ops->flush(link);
+	link->attention = true;
+	link->ops->poll(link, 64);
+}
+
+static void receive(struct link *from, struct link *to, struct sink *s, uint32_t count)
+{
+	for (int tries = 0; tries < 2000 && s->count < count; tries++) {
+		turn(from);
+		turn(to);
+	}
+	cr_assert_eq(s->count, count);
+}
+
+struct pair {
+	struct link *x, *y;
+	struct sink *a, *b;
+};
+
+static struct pair open_pair(void)
+{
+	struct pair p = {.x = make_link(host_a), .y = make_link(host_b)};
+
+	p.a = make_sink(p.x);
+	p.b = make_sink(p.y);
+	return p;
+}
+
+static void close_pair(struct pair *p)
+{
+	free_sink(p->a);
+	free_sink(p->b);
+	free_link(p->x);
+	free_link(p->y);
+}
+
+static struct shm_rx *first_rx(const struct pair *p)
+{
+	return ((struct shm_link *)p->y)->rx;
+}
+
+/* A WRITE ONLY of `len` bytes, as one packet or train of 1024-byte packets. */
+static struct nm_packet write_to(const struct link_port *to, uint32_t psn, void *payload,
+				 uint32_t len)
+{
+	struct nm_packet pkt = packet_to(to, 0x1234, psn, payload, len);
+
+	pkt.hdr[0] = 0x0a;
+	pkt.hdr_len = 28;
+	pkt.stable = true;
+	if (len > 1024) {
+		pkt.segs = (uint16_t)((len + 1023) / 1024);
+		pkt.seg_len = 1024;
+	}
+	return pkt;
+}
+
+static void fill(uint8_t *p, size_t len, uint32_t seed)
+{
+	for (size_t i = 0; i < len; i++)
+		p[i] = (uint8_t)((i * 29 + seed) ^ i >> 8);
+}
+
+/* The connection stands and is welcomed, so that payload may be told by its place. */
+static void settle(struct pair *p)
+{
+	struct nm_packet pkt = write_to(&p->b->port, 0, NULL, 0);
+
+	cr_assert_eq(p->x->ops->send(p->x, &p->a->port, &pkt), 0);
+	receive(p->x, p->y, p->b, 1);
+	turn(p->x);
+}
+
+/* ---- packets ---- */
+
+Test(link_shm, a_packet_arrives_with_its_payload_and_both_addresses)
+{
+	struct pair p = open_pair();
+	uint8_t payload[4096];
+
+	fill(payload, sizeof(payload), 1);
+	for (uint32_t len = 0; len <= sizeof(payload); len += 585) {
+		struct nm_packet pkt = packet_to(&p.b->port, 0x1234, len, payload, len);
+
+		pkt.route.tclass = (uint8_t)(len & 0xfc);
+		pkt.route.hop_limit = 7;
+		cr_assert_eq(p.x->ops->send(p.x, &p.a->port, &pkt), 0);
+		receive(p.x, p.y, p.b, len / 585 + 1);
+		cr_assert_eq(p.b->last.payload_len, len);
+		cr_assert_arr_eq(p.b->last_payload, payload, len);
+		cr_assert_arr_eq(p.b->last.hdr, pkt.hdr, NM_ROCE_BTH_LEN);
+		cr_assert_arr_eq(p.b->last.route.sgid, p.a->port.id.gid, 16);
+		cr_assert_arr_eq(p.b->last.route.dgid, p.b->port.id.gid, 16);
+		cr_assert_eq(p.b->last.route.slid, p.a->port.id.lid);
+		cr_assert_eq(p.b->last.route.tclass, pkt.route.tclass);
+		cr_assert_eq(p.b->last.route.hop_limit, 7);
+		cr_assert_eq(p.b->last.route.udp_sport, 0xc000);
+	}
+	cr_assert_eq(((struct shm_link *)p.x)->udp->counters.sent, 0, "none went over UDP");
+	close_pair(&p);
+}
+
+Test(link_shm, a_train_arrives_whole_and_large_stable_payload_is_pulled)
+{
+	struct pair p = open_pair();
+	static uint8_t payload[NM_TRAIN_MAX];
+	struct nm_packet pkt;
+
+	fill(payload, sizeof(payload), 2);
+	settle(&p);
+	for (uint32_t i = 0; i < 4; i++) {
+		pkt = write_to(&p.b->port, 2 + i, payload, NM_TRAIN_MAX - i);
+		pkt.stable = i % 2 == 0;
+		cr_assert_eq(p.x->ops->send(p.x, &p.a->port, &pkt), 0);
+		receive(p.x, p.y, p.b, 2 + i);
+		cr_assert_eq(p.b->last.segs, 64);
+		cr_assert_eq(p.b->pulled, i / 2 + 1);
+		cr_assert_eq(p.b->lost, 0);
+		cr_assert_arr_eq(p.b->last_payload, payload, NM_TRAIN_MAX - i);
+		memset(p.b->last_payload, 0, sizeof(payload));
+	}
+	close_pair(&p);
+}
+
+Test(link_shm, a_full_ring_pushes_back_and_nothing_is_lost_or_reordered)
+{
+	struct pair p = open_pair();
+	static uint8_t payload[3000];
+	uint32_t sent = 0, pushed_back = 0;
+
+	while (sent < SINK_MAX) {
+		uint32_t len = sent * 7 % sizeof(payload);
+		struct nm_packet pkt = packet_to(&p.b->port, 1, sent, payload, len);
+		int err = p.x->ops->send(p.x, &p.a->port, &pkt);
+
+		if (err) {
+			cr_assert_eq(err, -EAGAIN);
+			pushed_back++;
+			turn(p.x);
+			turn(p.y);
+		} else {
+			sent++;
+		}
+	}
+	receive(p.x, p.y, p.b, sent);
+	cr_assert_gt(pushed_back, 3);
+	for (uint32_t psn = 0; psn < sent; psn++)
+		cr_assert_eq(p.b->psn[psn], psn);
+	close_pair(&p);
+}
+
+Test(link_shm, answers_come_the_other_way_and_hosts_of_one_process_meet_by_reference)
+{
+	struct pair p = open_pair();
+	struct sink *c = make_sink(p.x);
+	uint8_t payload[8] = "payload";
+	struct nm_packet pkt = packet_to(&p.a->port, 1, 7, payload, sizeof(payload));
+
+	cr_assert_eq(p.y->ops->send(p.y, &p.b->port, &pkt), 0);
+	receive(p.y, p.x, p.a, 1);
+	cr_assert_arr_eq(p.a->last.route.sgid, p.b->port.id.gid, 16);
+	pkt = packet_to(&c->port, 1, 8, payload, sizeof(payload));
+	cr_assert_eq(p.x->ops->send(p.x, &p.a->port, &pkt), 0);
+	cr_assert_eq(c->count, 1);
+	cr_assert_eq(c->last_base, payload);
+	pkt = packet_to(&c->port, 1, 9, payload, sizeof(payload));
+	cr_assert_eq(p.y->ops->send(p.y, &p.b->port, &pkt), 0);
+	receive(p.y, p.x, c, 2);
+	cr_assert_eq(p.a->count, 1);
+	free_sink(c);
+	close_pair(&p);
+}
+
+Test(link_shm, a_lid_is_an_address_too)
+{
+	struct pair p = open_pair();
+	struct nm_packet pkt = packet_to(&p.b->port, 1, 2, NULL, 0);
+
+	memset(pkt.route.dgid, 0, 16);
+	pkt.route.dlid = p.b->port.id.lid;
+	cr_assert_eq(p.x->ops->send(p.x, &p.a->port, &pkt), 0);
+	receive(p.x, p.y, p.b, 1);
+	cr_assert_eq(p.b->last.route.slid, p.a->port.id.lid);
+	cr_assert_eq(p.b->last.route.dlid, p.b->port.id.lid);
+	close_pair(&p);
+}
+
+Test(link_shm, payload_that_was_unmapped_is_an_error_of_the_send_and_others_go_on)
+{
+	struct pair p = open_pair();
+	void *gone = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct nm_packet pkt = packet_to(&p.b->port, 1, 0, gone, 64);
+
+	cr_assert_eq(p.x->ops->send(p.x, &p.a->port, &pkt), -EFAULT);
+	pkt = packet_to(&p.b->port, 1, 1, NULL, 0);
+	cr_assert_eq(p.x->ops->send(p.x, &p.a->port, &pkt), 0);
+	receive(p.x, p.y, p.b, 1);
+	cr_assert_eq(p.b->psn[0], 1);
+	close_pair(&p);
+}
+
+/* ---- payload that is pulled ---- */
+
+Test(link_shm, payload_that_is_gone_when_it_is_pulled_is_lost_and_the_next_comes_through_the_ring)
+{
+	struct pair p = open_pair();
+	uint8_t *mem = mmap(NULL, NM_TRAIN_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			    -1, 0);
+	static uint8_t other[NM_TRAIN_MAX];
+	struct nm_packet pkt;
+
+	settle(&p);
+	pkt = write_to(&p.b->port, 1, mem, NM_TRAIN_MAX);
+	cr_assert_eq(p.x->ops->send(p.x, &p.a->port, &pkt), 0);
+	cr_assert_eq(munmap(mem + NM_TRAIN_MAX / 2, NM_TRAIN_MAX / 2), 0);
+	receive(p.x, p.y, p.b, 2);
+	cr_assert_eq(p.b->pulled, 1);
+	cr_assert_eq(p.b->lost, 1);
+	cr_assert_eq(p.b->refused, 1, "and told");
+	fill(other, sizeof(other), 5);
+	pkt = write_to(&p.b->port, 2, other, sizeof(other));
+	cr_assert_eq(p.x->ops->send(p.x, &p.a->port, &pkt), 0);
+	receive(p.x, p.y, p.b, 3);
+	cr_assert_eq(p.b->pulled, 1);
+	cr_assert_arr_eq(p.b->last_payload, other, sizeof(other));
+	munmap(mem, NM_TRAIN_MAX / 2);
+	close_pair(&p);
+}
+
+Test(link_shm, payload_that_was_recalled_is_lost)
+{
+	struct pair p = open_pair();
+	static uint8_t mem[NM_TRAIN_MAX];
+	struct nm_packet pkt;
+
+	settle(&p);
+	pkt = write_to(&p.b->port, 1, mem, sizeof(mem));
+	cr_assert_eq(p.x->ops->send(p.x, &p.a->port, &pkt), 0);
+	p.x->ops->recall(p.x, &p.a->port);
+	memset(mem, 0xff, sizeof(mem));
+	pkt = write_to(&p.b->port, 2, mem, sizeof(mem));
+	cr_assert_eq(p.x->ops->send(p.x, &p.a->port, &pkt), 0);
+	receive(p.x, p.y, p.b, 3);
+	cr_assert_eq(p.b->pulled, 2);
+	cr_assert_eq(p.b->lost, 1, "the first, not the second");
+	close_pair(&p);
+}
+
+struct place_args {
+	struct link_port *port;
+	void *to;
+	int rc;
+};
+
+static void pull_to(void *ctx, struct nm_packet *pkt)
+{
+	struct place_args *a = ctx;
+
+	if (pkt->pull)
+		a->rc = pkt->pull(pkt, 0, a->to, pkt->payload_len);
+}
+
+Test(link_shm, memory_that_cannot_be_written_is_the_receivers_fault_not_the_senders)
+{
+	struct pair p = open_pair();
+	static uint8_t mem[NM_TRAIN_MAX];
+	void *ro = mmap(NULL, sizeof(mem), PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct place_args args = {.to = ro, .rc = 1};
+	struct nm_packet pkt;
+
+	settle(&p);
+	p.b->port.rx = pull_to;
+	p.b->port.ctx = &args;
+	pkt = write_to(&p.b->port, 1, mem, sizeof(mem));
+	cr_assert_eq(p.x->ops->send(p.x, &p.a->port, &pkt), 0);
+	for (int i = 0; i < 100 && args.rc == 1; i++) {
+		turn(p.x);
+		turn(p.y);
+	}
+	cr_assert_eq(args.rc, -EFAULT);
+	p.b->port.rx = sink_rx;
+	p.b->port.ctx = p.b;
+	pkt = write_to(&p.b->port, 2, mem, sizeof(mem));
+	cr_assert_eq(p.x->ops->send(p.x, &p.a->port, &pkt), 0);
+	receive(p.x, p.y, p.b, 2);
+	cr_assert_eq(p.b->pulled, 1, "pulling goes on");
+	close_pair(&p);
+}
+
+/* ---- who is not there ---- */
+
+Test(link_shm, whom_shared_memory_does_not_reach_gets_datagrams)
+{
+	struct link *x = make_link_in(host_a, fabric, false);
+	struct link *y = make_link_in(host_b, "another", false);
+	struct sink *a = make_sink(x), *b = make_sink(y);
+	struct nm_packet pkt = packet_to(&b->port, 1, 5, NULL, 0);
+
+	cr_assert_eq(x->ops->send(x, &a->port, &pkt), 0);
+	x->ops->flush(x);
+	for (int i = 0; i < 100 && !b->count; i++) {
+		struct pollfd pfd = {.fd = b->port.fd, .events = POLLIN};
+
+		poll(&pfd, 1, 100);
+		turn(y);
+	}
+	cr_assert_eq(b->count, 1);
+	cr_assert_eq(((struct shm_link *)x)->udp->counters.sent, 1);
+	cr_assert_eq(a->refused, 0, "nothing to complain about");
+	free_sink(a);
+	free_sink(b);
+	free_link(x);
+	free_link(y);
+}
+
+Test(link_shm, forced_it_loses_packets_for_whom_it_does_not_reach_and_says_so_once)
+{
+	struct pair p = open_pair();
+	struct nm_packet pkt = packet_to(&p.b->port, 1, 5, NULL, 0);
+
+	pkt.hdr[5] = 9; /* a slot that nobody has */
+	for (int i = 0; i < 10; i++)
+		cr_assert_eq(p.x->ops->send(p.x, &p.a->port, &pkt), 0);
+	turn(p.x);
+	turn(p.y);
+	cr_assert_eq(p.b->count, 0);
+	cr_assert_eq(p.a->refused, 1);
+	cr_assert(strstr(p.a->why, "no process listens there"), "%s", p.a->why);
+	cr_assert_eq(p.x->counters.dropped, 10);
+	close_pair(&p);
+}
+
+Test(link_shm, a_fabric_s_name_and_a_host_are_checked)
+{
+	static const char *const bad[] = {
+		"", "a/b", "0123456789012345678901234567890123456789012345678", NULL};
+	const char *why = NULL;
+
+	for (int i = 0; bad[i]; i++)
+		cr_assert_null(link_shm_create(
+			&(struct link_shm_config){.host = host_a, .fabric = bad[i]}, &why));
+	cr_assert_null(link_shm_create(&(struct link_shm_config){.host = "x"}, &why));
+	cr_assert_not_null(why);
+}
+
+/* ---- sleep ---- */
+
+static bool readable(int fd)
+{
+	struct pollfd pfd = {.fd = fd, .events = POLLIN};
+
+	return poll(&pfd, 1, 0) == 1;
+}
+
+Test(link_shm, who_sleeps_is_woken_and_who_does_not_is_not)
+{
+	struct pair p = open_pair();
+	int fd = wake_fd_of(p.y);
+	struct nm_packet pkt = packet_to(&p.b->port, 1, 5, NULL, 0);
+	uint64_t count;
+
+	settle(&p);
+	while (read(fd, &count, sizeof(count)) > 0)
+		;
+	cr_assert_eq(p.x->ops->send(p.x, &p.a->port, &pkt), 0);
+	p.x->ops->flush(p.x);
+	cr_assert_not(readable(fd));
+	cr_assert_not(p.y->ops->doze(p.y, true), "something has come: no sleep");
+	receive(p.x, p.y, p.b, 2);
+	cr_assert(p.y->ops->doze(p.y, true));
+	cr_assert_eq(p.x->ops->send(p.x, &p.a->port, &pkt), 0);
+	cr_assert_not(readable(fd), "a packet is told with the flush");
+	p.x->ops->flush(p.x);
+	cr_assert(readable(fd));
+	p.y->ops->doze(p.y, false);
+	close_pair(&p);
+}
+
+Test(link_shm, a_first_packet_wakes_through_the_link_s_own_descriptor)
+{
+	struct pair p = open_pair();
+	struct nm_packet pkt = packet_to(&p.b->port, 1, 5, NULL, 0);
+
+	cr_assert(p.y->ops->doze(p.y, true));
+	cr_assert_not(readable(p.y->fd));
+	cr_assert_eq(p.x->ops->send(p.x, &p.a->port, &pkt), 0);
+	p.x->ops->flush(p.x);
+	cr_assert(readable(p.y->fd));
+	receive(p.x, p.y, p.b, 1);
+	close_pair(&p);
+}
+
+/* ---- processes that end ---- */
+
+static unsigned int count_fds(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	unsigned int n = 0;
+
+	while (readdir(d))
+		n++;
+	closedir(d);
+	return n;
+}
+
+static void until_senders_are(struct link *link, uint32_t want)
+{
+	const struct shm_link *sl = (const struct shm_link *)link;
+
+	for (int i = 0; i < 1000 && sl->nrx != want; i++) {
+		struct pollfd pfd = {.fd = link->fd, .events = POLLIN};
+
+		turn(link);
+		if (sl->nrx != want)
+			poll(&pfd, 1, 10);
+	}
+	cr_assert_eq(sl->nrx, want);
+}
+
+/* Sends without end, and takes what comes. */
+static _Noreturn void be_a_peer(const struct link_port *to)
+{
+	struct link *x = make_link(host_a);
+	struct sink *a = make_sink(x);
+	static uint8_t payload[NM_TRAIN_MAX];
+
+	for (uint32_t psn = 0;; psn++) {
+		struct nm_packet pkt =
+			write_to(to, psn & 0xffffff, payload, psn * 4099 % NM_TRAIN_MAX);
+
+		while (x->ops->send(x, &a->port, &pkt) == -EAGAIN)
+			turn(x);
+		if (psn % 16 == 0)
+			turn(x);
+	}
+}
+
+Test(link_shm, a_peer_that_is_killed_at_any_moment_leaves_nothing_behind)
+{
+	struct link *y = make_link(host_b);
+	struct sink *b = make_sink(y);
+	unsigned int fds = count_fds();
+
+	for (unsigned int round = 0; round < 30; round++) {
+		uint32_t before = b->count;
+		pid_t pid = fork();
+
+		if (pid == 0)
+			be_a_peer(&b->port);
+		until_senders_are(y, 1);
+		/* Some more packets in each round, so that each dies somewhere else. */
+		while (b->count < before + 3 * round * round)
+			turn(y);
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+		for (uint32_t i = 0; i < 16; i++) {
+			struct nm_packet pkt = packet_to(&b->port, 1, i, NULL, 0);
+
+			memcpy(pkt.route.dgid, b->last.route.sgid, 16);
+			cr_assert_neq(y->ops->send(y, &b->port, &pkt), -EFAULT);
+		}
+		until_senders_are(y, 0);
+		turn(y);
+	}
+	cr_assert_eq(count_fds(), fds);
+	free_sink(b);
+	free_link(y);
+}
+
+Test(link_shm, what_a_process_sent_before_it_ended_still_comes)
+{
+	struct pair p = open_pair();
+
+	for (uint32_t i = 0; i < 10; i++) {
+		struct nm_packet pkt = packet_to(&p.b->port, 1, i, NULL, 0);
+
+		cr_assert_eq(p.x->ops->send(p.x, &p.a->port, &pkt), 0);
+	}
+	turn(p.x);
+	p.y->attention = true;
+	p.y->ops->poll(p.y, 3);
+	p.x->ops->detach(p.x, &p.a->port);
+	p.a->port.link = NULL;
+	until_senders_are(p.y, 0);
+	cr_assert_eq(p.b->count, 10);
+	close_pair(&p);
+}
+
+Test(link_shm, a_process_that_starts_again_in_the_same_slot_is_found_again)
+{
+	struct pair p = open_pair();
+
+	for (uint32_t i = 0; i < 5; i++) {
+		struct nm_packet pkt = packet_to(&p.b->port, 1, i, NULL, 0);
+
+		cr_assert_eq(p.x->ops->send(p.x, &p.a->port, &pkt), 0);
+		receive(p.x, p.y, p.b, 1);
+		cr_assert_eq(p.b->psn[0], i);
+		free_sink(p.b);
+		turn(p.x); /* it notices */
+		p.b = make_sink(p.y);
+		cr_assert_eq(p.b->port.id.slot, 0);
+	}
+	close_pair(&p);
+}
+
+Test(link_shm, an_abandoned_link_no_longer_holds_its_name)
+{
+	struct link *x = make_link(host_a), *y = make_link(host_a);
+	struct sink *a = make_sink(x), *b;
+
+	link_shm_abandon(x);
+	b = make_sink(y);
+	cr_assert_eq(b->port.id.slot, 0);
+	free_sink(b);
+	free_link(y);
+	free_sink(a);
+	free_link(x);
+}
+
+/* ---- processes that lie ---- */
+
+static int dial(const struct link_port *to)
+{
+	struct sockaddr_un sun = {.sun_family = AF_UNIX};
+	struct link_host host;
+	int n, fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+
+	link_host_of_gid(to->id.gid, &host);
+	n = snprintf(sun.sun_path + 1, sizeof(sun.sun_path) - 1, "gdakit/%s/127.%u.%u/%u", fabric,
+		     host.a, host.b, to->id.slot);
+	cr_assert_eq(connect(fd, (struct sockaddr *)&sun,
+			     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)),
+		     0);
+	return fd;
+}
+
+static void tell(int sock, const void *data, size_t len, int fd)
+{
+	_Alignas(struct cmsghdr) uint8_t control[CMSG_SPACE(sizeof(int))] = {0};
+	struct iovec iov = {(void *)(uintptr_t)data, len};
+	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+	struct cmsghdr *c;
+
+	if (fd >= 0) {
+		msg.msg_control = control;
+		msg.msg_controllen = sizeof(control);
+		c = CMSG_FIRSTHDR(&msg);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof(fd));
+		memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+	}
+	cr_assert_eq(sendmsg(sock, &msg, MSG_NOSIGNAL), (ssize_t)len);
+}
+
+/* docs/wire.md */
+struct hello {
+	uint32_t magic, version;
+	uint8_t a, b, slot, zero;
+	uint32_t ring_bytes;
+	uint64_t cookie_addr;
+	uint8_t cookie[16];
+};
+
+static const struct hello good = {
+	.magic = 0x67646173, .version = 1, .a = 64, .ring_bytes = SHM_RING_BYTES};
+
+static int memfd(size_t len, bool sealed)
+{
+	int fd = memfd_create("test", MFD_ALLOW_SEALING);
+
+	cr_assert_eq(ftruncate(fd, (off_t)len), 0);
+	if (sealed)
+		cr_assert_eq(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW), 0);
+	return fd;
+}
+
+Test(link_shm, greetings_that_are_none_are_refused)
+{
+	struct link *y = make_link(host_b);
+	struct sink *b = make_sink(y);
+	size_t size = SHM_RING_HEAD + SHM_RING_BYTES;
+	struct hello bad_version = good, bad_size = good, bad_host = good, bad_slot = good;
+	const struct {
+		const struct hello *hello;
+		size_t len;
+		int fd;
+	} lies[] = {
+		{&good, 3, memfd(size, true)},
+		{&good, sizeof(good), -1},
+		{&good, sizeof(good), memfd(size, false)},
+		{&good, sizeof(good), memfd(size - 4096, true)},
+		{&good, sizeof(good), eventfd(0, 0)},
+		{&good, sizeof(good), open("/proc/self/exe", O_RDONLY)},
+		{&bad_version, sizeof(good), memfd(size, true)},
+		{&bad_size, sizeof(good), memfd(size, true)},
+		{&bad_host, sizeof(good), memfd(size, true)},
+		{&bad_slot, sizeof(good), memfd(size, true)},
+	};
+	unsigned int fds;
+
+	bad_version.version = 9;
+	bad_size.ring_bytes *= 2;
+	bad_host.a = 255;
+	bad_slot.slot = 254;
+	fds = count_fds();
+	for (uint32_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
+		int sock = dial(&b->port);
+
+		tell(sock, lies[i].hello, lies[i].len, lies[i].fd);
+		until_senders_are(y, 0);
+		for (int tries = 0; tries < 100 && b->refused <= i; tries++)
+			turn(y);
+		cr_assert_eq(b->refused, i + 1, "lie %u", i);
+		close(sock);
+	}
+	cr_assert_eq(count_fds(), fds, "descriptors that liars sent are closed");
+	free_sink(b);
+	free_link(y);
+}
+
+Test(link_shm, garbage_in_the_ring_ends_the_connection_with_a_reason)
+{
+	struct link *y = make_link(host_b);
+	struct sink *b = make_sink(y);
+	/* Cursor, then the entry's first words. */
+	static const uint64_t lies[][3] = {
+		{SHM_RING_BYTES + 8, 0, 0},
+		{8, 0, 0},
+		{UINT64_MAX, 0, 0},
+		{4096, 4097, 0},
+		{4096, UINT32_MAX - 7, 0},
+		{4096, 64 | UINT64_C(70000) << 32, 0},
+		{4096, 24, 0},
+	};
+
+	for (uint32_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
+		int sock = dial(&b->port), fd = memfd(SHM_RING_HEAD + SHM_RING_BYTES, true);
+		uint64_t *ring = mmap(NULL, SHM_RING_HEAD + SHM_RING_BYTES, PROT_READ | PROT_WRITE,
+				      MAP_SHARED, fd, 0);
+
+		ring[SHM_RING_HEAD / 8] = lies[i][1];
+		ring[SHM_RING_HEAD / 8 + 1] = lies[i][2];
+		ring[0] = lies[i][0];
+		tell(sock, &good, sizeof(good), fd);
+		for (int tries = 0; tries < 100 && b->refused <= 2 * i + 1; tries++)
+			turn(y);
+		cr_assert_eq(((struct shm_link *)y)->nrx, 0, "lie %u", i);
+		cr_assert(strstr(b->why, "disconnected"), "%s", b->why);
+		cr_assert_eq(b->count, 0);
+		munmap(ring, SHM_RING_HEAD + SHM_RING_BYTES);
+		close(fd);
+		close(sock);
+	}
+	free_sink(b);
+	free_link(y);
+}
+
+Test(link_shm, a_consumer_that_spoils_its_cursor_is_left)
+{
+	struct pair p = open_pair();
+	struct nm_packet pkt = packet_to(&p.b->port, 1, 5, NULL, 0);
+	static uint8_t payload[4096];
+	struct shm_rx *rx;
+
+	settle(&p);
+	rx = first_rx(&p);
+	atomic_store(&rx->ring.head->tail, UINT64_MAX / 2);
+	pkt = packet_to(&p.b->port, 1, 5, payload, sizeof(payload));
+	for (int i = 0; i < 300 && !p.a->refused; i++)
+		cr_assert_eq(p.x->ops->send(p.x, &p.a->port, &pkt), 0);
+	cr_assert_eq(p.a->refused, 1);
+	cr_assert(strstr(p.a->why, "spoilt"), "%s", p.a->why);
+	until_senders_are(p.y, 0);
+	close_pair(&p);
+}
+
+/* ---- two threads ---- */
+
+enum { STREAM = 20000 };
+
+static void *send_stream(void *arg)
+{
+	struct pair *p = arg;
+	static uint8_t payload[64];
+
+	for (uint32_t psn = 0; psn < STREAM;) {
+		struct nm_packet pkt = packet_to(&p->b->port, 1, psn, payload, psn % 64);
+
+		if (p->x->ops->send(p->x, &p->a->port, &pkt) == 0)
+			psn++;
+		if (psn % 32 == 0)
+			turn(p->x);
+	}
+	turn(p->x);
+	return NULL;
+}
+
+Test(link_shm, a_stream_between_threads_that_sleep_and_wake_loses_nothing)
+{
+	struct pair p = open_pair();
+	struct timespec until;
+	pthread_t thread;
+	uint64_t count;
+
+	pthread_create(&thread, NULL, send_stream, &p);
+	while (p.b->count < STREAM) {
+		struct pollfd pfds[2] = {{.fd = wake_fd_of(p.y), .events = POLLIN},
+					 {.fd = p.y->fd, .events = POLLIN}};
+
+		turn(p.y);
+		if (p.b->count < STREAM && p.y->ops->doze(p.y, true)) {
+			/* Longer than any test may take: a wake that is lost is seen. */
+			poll(pfds, 2, 50000);
+			p.y->ops->doze(p.y, false);
+			if (read(pfds[0].fd, &count, sizeof(count)) < 0)
+				cr_assert_eq(errno, EAGAIN);
+		}
+	}
+	cr_assert_eq(p.b->count, STREAM);
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += 10;
+	cr_assert_eq(pthread_timedjoin_np(thread, NULL, &until), 0);
+	close_pair(&p);
+}
