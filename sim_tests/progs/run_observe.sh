@@ -154,12 +154,19 @@ assert qp["counters"]["tx_messages"] == qp["counters"]["cqes_ok"] == 30, qp
 assert nic["counters"]["rx_write_requests"] == 30, nic' "$stay_pid" "$qp" ||
 		{ fail "$name" "the JSON is not as expected"; kill "$started"; finish "$started"; return; }
 	"$gdakit" stat --prometheus >"$dir/stat.txt"
-	grep -q "^gdakit_qp_tx_messages_total{device=\"mlx5_0\",.*pid=\"$stay_pid\",qpn=\"0x.*} 30$" "$dir/stat.txt" &&
-		grep -q '^# TYPE gdakit_port_tx_bytes_total counter$' "$dir/stat.txt" ||
-		{ fail "$name" "the Prometheus text lacks a line"; kill "$started"; finish "$started"; return; }
+	if ! grep -q "^gdakit_qp_tx_messages_total{device=\"mlx5_0\",.*pid=\"$stay_pid\",qpn=\"0x.*} 30$" "$dir/stat.txt" ||
+		! grep -q '^# TYPE gdakit_port_tx_bytes_total counter$' "$dir/stat.txt"; then
+		fail "$name" "the Prometheus text lacks a line"
+		kill "$started"
+		finish "$started"
+		return
+	fi
 	kill -TERM "$started"
 	finish "$started"
-	[ -z "$("$gdakit" stat | grep "pid $stay_pid ")" ] || { fail "$name" "it is shown after its end"; return; }
+	if "$gdakit" stat | grep -q "pid $stay_pid "; then
+		fail "$name" "it is shown after its end"
+		return
+	fi
 	pass "$name"
 }
 
