@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * A program that closes descriptors it has not opened while it has a device open, or becomes
- * another program: uverbs_fds_prog WAY. Exit code 0 and "ok": the device can be opened and used
- * again. Runs under `gdakit run` or on a ConnectX.
+ * A program that closes descriptors it has not opened while it has a device open, becomes another
+ * program, or unmaps its doorbell: uverbs_fds_prog WAY. Exit code 0 and "ok": the device can be
+ * opened and used again. Runs under `gdakit run` or on a ConnectX.
  */
+#include <infiniband/mlx5dv.h>
 #include <infiniband/verbs.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -268,6 +269,23 @@ static bool child_closes(bool shares_memory)
 	       works(&e);
 }
 
+/* Unmaps the page that its QP's doorbells are in: what a wrong length or a double free does. */
+static bool unmaps_doorbell(void)
+{
+	struct end e = {0};
+	struct mlx5dv_qp dv = {0};
+	struct mlx5dv_obj obj = {.qp = {.in = NULL, .out = &dv}};
+	uintptr_t page;
+
+	if (!open_and_use(&e))
+		return false;
+	obj.qp.in = e.qp;
+	if (!expect(!mlx5dv_init_obj(&obj, MLX5DV_OBJ_QP) && dv.bf.reg, "a doorbell register"))
+		return false;
+	page = (uintptr_t)dv.bf.reg & ~(uintptr_t)4095;
+	return expect(!munmap((void *)page, 4096), "munmap");
+}
+
 int main(int argc, char **argv)
 {
 	const char *way = argc > 1 ? argv[1] : "";
@@ -286,6 +304,8 @@ int main(int argc, char **argv)
 		ok = closes_raw();
 	else if (!strcmp(way, "exec"))
 		ok = becomes_another(argv[0]);
+	else if (!strcmp(way, "munmap"))
+		ok = unmaps_doorbell();
 	else if (!strcmp(way, "again"))
 		ok = open_and_use(&e);
 	else if (!strcmp(way, "fork") || !strcmp(way, "vfork"))

@@ -162,6 +162,11 @@ for way in closefrom close_range loop parts raw exec fork vfork; do
 	has "descriptors, $way" '^ok$' "$tmp/out"
 done
 
+rc_is 0 "unmapping a doorbell" "$gdakit" run --verbose -- "$fds_prog" munmap
+has "unmapping a doorbell" '^gdakit: munmap: UAR page [0-9]+ is the doorbell of 1 QPs \(0x[0-9a-f]+ first\)' "$tmp/err"
+rc_is 0 "DevX, which unmaps its pages at the end" "$gdakit" run --verbose -- "$prog_devx"
+grep munmap "$tmp/err" && fail "a clean end says nothing of doorbells"
+
 # Without namespaces: path hooks over a private tree.
 hooks=("$gdakit" run --mode hooks --)
 rc_is 64 "unknown mode" "$gdakit" run --mode chroot true

@@ -166,6 +166,36 @@ struct uv_ctx *uv_ctx_of_fd(int fd)
 	return ctx;
 }
 
+bool uv_has_contexts(void)
+{
+	return __atomic_load_n(&contexts, __ATOMIC_RELAXED) &&
+	       atomic_load(&command_owner) == getpid();
+}
+
+static struct uv_ctx *try_lock(uint64_t dev, uint64_t ino)
+{
+	struct uv_ctx *ctx = contexts;
+
+	while (ctx && (ctx->dev != dev || ctx->ino != ino))
+		ctx = ctx->next;
+	if (!ctx || pthread_mutex_trylock(&ctx->lock))
+		return NULL;
+	ctx->refs++;
+	uv_nic_enter(ctx->nic);
+	return ctx;
+}
+
+struct uv_ctx *uv_ctx_try(uint64_t dev, uint64_t ino)
+{
+	struct uv_ctx *ctx;
+
+	if (pthread_mutex_trylock(&face_lock))
+		return NULL;
+	ctx = try_lock(dev, ino);
+	pthread_mutex_unlock(&face_lock);
+	return ctx;
+}
+
 static void put(struct uv_ctx *ctx)
 {
 	bool last;

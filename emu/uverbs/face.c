@@ -527,6 +527,18 @@ uint32_t uv_kernel_uar(void)
 	return here()->uar;
 }
 
+bool uv_is_nics_page(uint64_t addr)
+{
+	for (unsigned int i = 0; i < UV_MAX_NICS; i++) {
+		uint64_t base = (uintptr_t)nics[i].uar_base;
+
+		if (base && addr >= base &&
+		    addr - base < (uint64_t)UV_UAR_PAGES * PRM_UAR_PAGE_SIZE)
+			return true;
+	}
+	return false;
+}
+
 int uv_uar_bind(int fd, uint32_t uar_page, uint32_t slot)
 {
 	void *at = here()->uar_base + (size_t)uar_page * PRM_UAR_PAGE_SIZE;

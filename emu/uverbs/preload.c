@@ -2,7 +2,8 @@
 /*
  * libgdakit_uverbs.so, preloaded by `gdakit run`. It takes over ioctl(), and of its requests the
  * one that speaks to an RDMA device; and close() with its relatives, and of all descriptors those
- * of opened devices, and the NIC's own, which a program that closes everything does not mean.
+ * of opened devices, and the NIC's own, which a program that closes everything does not mean; and
+ * munmap(), to say what becomes of doorbells.
  * Everything else goes to the kernel at once, by a raw system call: this may run before
  * constructors, in a signal handler, or in a child of vfork(). (So close() is no cancellation point
  * here.)
@@ -24,6 +25,7 @@ __attribute__((visibility("default"))) void *ibv_import_device(int cmd_fd);
 __attribute__((visibility("default"))) int close_range(unsigned int first, unsigned int last,
 						       int flags);
 __attribute__((visibility("default"))) void closefrom(int low);
+__attribute__((visibility("default"))) int munmap(void *addr, size_t len);
 
 int close(int fd)
 {
@@ -53,6 +55,12 @@ int close_range(unsigned int first, unsigned int last, int flags)
 			return 0;
 		first = own + 1;
 	}
+}
+
+int munmap(void *addr, size_t len)
+{
+	uv_unmapping(addr, len);
+	return (int)syscall(SYS_munmap, addr, len);
 }
 
 /* Where the kernel or a container does not know close_range(): one by one. */

@@ -269,6 +269,8 @@ const struct uv_identity *uv_identity(void);
 bool uv_link_is_ethernet(void);
 bool uv_verbose(void);
 uint32_t uv_kernel_uar(void); /* UAR page of the driver itself */
+/* Is that in the NICs' own mapping of their UAR pages? */
+bool uv_is_nics_page(uint64_t addr);
 /*
  * Pages of device memory: takes n neighbours that are free (their first, or -ENOMEM), puts pages of
  * the command fd's file in their place (0 or -errno), gives them back.
@@ -386,6 +388,13 @@ void uv_closing_range(unsigned int first, unsigned int last);
 /* The program opened that path as fd: if it is a node, its name is remembered. */
 void uv_node_opened(int fd, const char *path);
 void uv_ctx_unlock(struct uv_ctx *ctx);
+/* The context of that memfd, locked, if nothing need be waited for; else NULL. */
+struct uv_ctx *uv_ctx_try(uint64_t dev, uint64_t ino);
+/* Is there one in this process? No lock. */
+bool uv_has_contexts(void);
+/* The program is about to unmap that: with --verbose, says which queues lose their doorbell
+ * (unmap.c). From any thread, at any time. */
+void uv_unmapping(const void *addr, size_t len);
 
 /* ---- events (events.c) ---- */
 
@@ -498,7 +507,7 @@ int uv_mw_destroy(struct uv_ctx *ctx, struct uv_obj *obj);
 int uv_dm_free(struct uv_ctx *ctx, struct uv_obj *obj);
 /* What ib_check_mr_access() and ib_uverbs say of access flags: 0 or -errno. */
 int uv_check_access(uint32_t access);
-uint8_t uv_next_tag(void); /* of a new key */
+uint8_t uv_next_tag(void);		 /* of a new key */
 void uv_groups_forget(struct uv_qp *qp); /* the QP has ended */
 int uv_ah_destroy(struct uv_ctx *ctx, struct uv_obj *obj);
 int uv_cq_release(struct uv_ctx *ctx, struct uv_obj *obj);

@@ -295,14 +295,14 @@ uint8_t uv_qp_state_of_prm(uint8_t prm)
 	return prm < sizeof(table) ? table[prm] : UV_QPS_ERR;
 }
 
-int uv_qp_query_context(struct uv_ctx *ctx, const struct uv_qp *qp, uint8_t qpc[PRM_qpc_SIZE])
+int uv_qp_query_context(struct uv_ctx *ctx, uint32_t qpn, uint8_t qpc[PRM_qpc_SIZE])
 {
 	uint8_t in[PRM_obj_in_SIZE] = {0}, out[PRM_query_qp_out_SIZE] = {0};
 	int ret;
 
 	PRM_SET(cmd_in, in, opcode, PRM_CMD_QUERY_QP);
 	PRM_SET(cmd_in, in, uid, ctx->uid);
-	PRM_SET(obj_in, in, number, qp->obj.num);
+	PRM_SET(obj_in, in, number, qpn);
 	ret = uv_command(ctx->uid, "QUERY_QP", in, sizeof(in), out, sizeof(out));
 	if (!ret)
 		memcpy(qpc, PRM_PTR(query_qp_out, out, qpc), PRM_qpc_SIZE);
@@ -347,7 +347,7 @@ int uv_w_query_qp(struct uv_req *req, const void *core_in, void *core_out)
 
 	if (!qp || qp->obj.kind != UV_QP)
 		return uv_refuse(EINVAL, "QUERY_QP: handle %u is not a queue pair", in->qp_handle);
-	ret = uv_qp_query_context(req->ctx, qp, qpc);
+	ret = uv_qp_query_context(req->ctx, qp->obj.num, qpc);
 	if (ret)
 		return ret;
 	qp->state = uv_qp_state_of_prm((uint8_t)PRM_GET(qpc, qpc, state));

@@ -7,6 +7,6 @@
 
 uint8_t uv_qp_state_of_prm(uint8_t prm);
 /* QUERY_QP: 0 or -errno. */
-int uv_qp_query_context(struct uv_ctx *ctx, const struct uv_qp *qp, uint8_t qpc[PRM_qpc_SIZE]);
+int uv_qp_query_context(struct uv_ctx *ctx, uint32_t qpn, uint8_t qpc[PRM_qpc_SIZE]);
 
 #endif
