@@ -11,13 +11,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "emu/fds/fds.h"
+
 enum {
 	BLOCKS = 256,
 	BLOCK_BYTES = 512,
 	BLOCKS_OFF = BLOCK_BYTES, /* the first one's place is the lock of the text files */
 	LOCK_TRIES = 20,
 	LOCK_PAUSE_NS = 1000000,
-	HIGH_FD = 200,
 };
 
 _Static_assert(sizeof(struct nm_counters) <= BLOCK_BYTES, "a block holds all counters");
@@ -127,7 +128,6 @@ bool publish_open(struct publisher *p, const char *sysfs, const char *device)
 {
 	char path[PATH_MAX];
 	struct stat st;
-	int fd;
 
 	memset(p, 0, sizeof(*p));
 	p->fd = -1;
@@ -135,20 +135,15 @@ bool publish_open(struct publisher *p, const char *sysfs, const char *device)
 		    (int)sizeof(p->dir) ||
 	    snprintf(path, sizeof(path), "%s/" PUBLISH_BLOCKS, p->dir) >= (int)sizeof(path))
 		return false;
-	fd = open(path, O_RDWR | O_CLOEXEC);
-	if (fd < 0)
+	p->fd = fds_own(open(path, O_RDWR | O_CLOEXEC));
+	if (p->fd < 0)
 		return false;
-	p->fd = fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD);
-	if (p->fd >= 0)
-		syscall(SYS_close, fd);
-	else
-		p->fd = fd;
 	if (!fstat(p->fd, &st) && S_ISREG(st.st_mode) && take_block(p)) {
 		p->dev = st.st_dev;
 		p->ino = st.st_ino;
 		return true;
 	}
-	syscall(SYS_close, p->fd);
+	fds_close(p->fd);
 	p->fd = -1;
 	return false;
 }
@@ -245,6 +240,6 @@ bool publish_update(struct publisher *p, const struct nm_counters *now)
 void publish_close(struct publisher *p)
 {
 	if (still_ours(p))
-		syscall(SYS_close, p->fd);
+		fds_close(p->fd);
 	p->fd = -1;
 }

@@ -19,6 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "emu/fds/fds.h"
+
 enum {
 	BACKLOG = 16,
 	PEEK_US = 1000000,
@@ -28,7 +30,6 @@ enum {
 	IDLE_TICKS = 10,
 	STACK_BYTES = 256 * 1024,
 	END_S = 2,
-	HIGH_FD = 200,
 };
 
 struct served {
@@ -227,16 +228,11 @@ static bool bind_name(int fd, const char *host, unsigned int slot, bool with_pid
 
 static bool open_socket(struct stat_server *s, const char *host, unsigned int slot)
 {
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	struct stat st;
 
-	if (fd < 0)
+	s->fd = fds_own(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+	if (s->fd < 0)
 		return false;
-	s->fd = fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD);
-	if (s->fd >= 0)
-		syscall(SYS_close, fd);
-	else
-		s->fd = fd;
 	s->ino = fstat(s->fd, &st) ? 0 : st.st_ino;
 	return (bind_name(s->fd, host, slot, false) || bind_name(s->fd, host, slot, true)) &&
 	       !listen(s->fd, BACKLOG);
@@ -276,7 +272,7 @@ static bool start(struct stat_server *s, struct world_nic *n)
 	if (open_socket(s, s->host, slot) && !start_thread(s))
 		return true;
 	if (s->fd >= 0)
-		syscall(SYS_close, s->fd);
+		fds_close(s->fd);
 	s->fd = -1;
 	return false;
 }
@@ -314,7 +310,7 @@ void stat_end(struct stat_server *s)
 			return; /* it is stuck with the NIC's lock: what it uses stays */
 		publish_all(s);
 		if (still_ours(s))
-			syscall(SYS_close, s->fd);
+			fds_close(s->fd);
 	}
 	for (uint32_t i = 0; i < atomic_load(&s->nnics); i++)
 		publish_close(&s->nic[i].publisher);
@@ -326,6 +322,6 @@ void stat_abandon(struct stat_server *s)
 	for (uint32_t i = 0; i < atomic_load(&s->nnics); i++)
 		publish_close(&s->nic[i].publisher);
 	if (still_ours(s))
-		syscall(SYS_close, s->fd);
+		fds_close(s->fd);
 	free(s);
 }
