@@ -3,7 +3,7 @@
 if(CRITERION_FOUND)
   add_library(rc_harness STATIC harness.c harness_srq.c)
   target_link_libraries(rc_harness PUBLIC gdakit_build nm_world PkgConfig::CRITERION)
-  foreach(test doorbell_rings rc_atomic rc_counters rc_error rc_held rc_loss rc_memic rc_observer rc_packet rc_read rc_rights rc_send rc_silent rc_sqd rc_srq rc_train rc_umr rc_write uc_messages ud_datagrams xrc)
+  foreach(test doorbell_rings many_objects rc_atomic rc_counters rc_error rc_held rc_loss rc_memic rc_observer rc_packet rc_read rc_rights rc_send rc_silent rc_sqd rc_srq rc_train rc_umr rc_write uc_messages ud_datagrams xrc)
     gdakit_test(NAME ${test} SOURCES ${test}.c LIBS rc_harness LABELS transport)
   endforeach()
   gdakit_test(NAME wqe_decode SOURCES wqe_decode.c LIBS nicmodel LABELS transport)

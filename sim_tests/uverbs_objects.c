@@ -542,3 +542,23 @@ Test(uverbs_context, threads_do_not_disturb_each_other)
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
 }
+
+/* ---- handles ---- */
+
+Test(uverbs_objects, the_lowest_free_handle_is_given_out_next)
+{
+	uint32_t pd[8], first;
+	struct ur_dev dev;
+
+	ur_open(&dev);
+	for (int i = 0; i < 8; i++)
+		pd[i] = ur_pd(&dev);
+	first = pd[0];
+	for (uint32_t i = 0; i < 8; i++)
+		cr_expect_eq(pd[i], first + i);
+	cr_assert_eq(ur_pd_destroy(&dev, pd[5]), 0);
+	cr_assert_eq(ur_pd_destroy(&dev, pd[2]), 0);
+	cr_expect_eq(ur_pd(&dev), pd[2]);
+	cr_expect_eq(ur_pd(&dev), pd[5]);
+	cr_expect_eq(ur_pd(&dev), first + 8);
+}

@@ -444,8 +444,11 @@ static bool look_at_cold(struct nm_nic *nic, uint64_t now_ns, uint64_t *next_ns)
 	uint64_t due = since_ns < COLD_NS ? nic->ncold * since_ns / COLD_NS : nic->ncold;
 	bool any = false;
 
-	if (due || !nic->ncold)
+	/* The part of a page that is due stays due. */
+	if (due == nic->ncold)
 		nic->cold_ns = now_ns;
+	else
+		nic->cold_ns += due * COLD_NS / nic->ncold;
 	while (due-- && nic->ncold) {
 		struct nm_uar *uar;
 

@@ -22,6 +22,7 @@ static void free_parts(struct nm_rc *rc)
 	free(rc->resp.bounce);
 	free(rc->resp.rds);
 	free(rc->resp.rwqe);
+	free(rc->resp.recv.sges);
 	free(rc);
 }
 
@@ -134,11 +135,13 @@ static void reset(struct nm_qp *qp)
 			       .wq = req->wq,
 			       .bounce = req->bounce,
 			       .landings_free = req->landings_free};
-	*resp = (struct rc_resp){.queue_free = resp->queue_free,
-				 .rds = resp->rds,
-				 .nrds = resp->nrds,
-				 .bounce = resp->bounce,
-				 .rwqe = resp->rwqe};
+	*resp = (struct rc_resp){
+		.queue_free = resp->queue_free,
+		.rds = resp->rds,
+		.nrds = resp->nrds,
+		.bounce = resp->bounce,
+		.rwqe = resp->rwqe,
+		.recv = {.sges = resp->recv.sges, .sge_room = resp->recv.sge_room}};
 	empty_lists(rc);
 	req->rnr_timer = RC_RNR_NONE;
 	rc->fatal = false;

@@ -261,10 +261,11 @@ struct rc_recv {
 	uint8_t nsge, sge;
 	uint32_t sge_off;
 	uint64_t total, got;
-	struct {
+	struct rc_recv_sge {
 		uint64_t va;
 		uint32_t lkey, len;
-	} sges[RC_RECV_SGES];
+	} * sges; /* stays with the QP; room for as many as one has had, at most RC_RECV_SGES */
+	uint32_t sge_room;
 };
 
 /*

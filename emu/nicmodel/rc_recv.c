@@ -6,6 +6,24 @@
  */
 #include "emu/nicmodel/rc.h"
 
+#include <stdlib.h>
+
+/* Room for the segments of a WQE of so many bytes; false: no memory. */
+static bool make_room(struct rc_recv *recv, uint32_t len)
+{
+	uint32_t n = len / NM_OCTOWORD < RC_RECV_SGES ? len / NM_OCTOWORD : RC_RECV_SGES;
+	struct rc_recv_sge *sges;
+
+	if (n <= recv->sge_room)
+		return true;
+	sges = realloc(recv->sges, n * sizeof(*sges));
+	if (!sges)
+		return false;
+	recv->sges = sges;
+	recv->sge_room = n;
+	return true;
+}
+
 void rc_recv_bind(struct nm_qp *qp, const struct rc_recv *to, const uint8_t *segs, uint32_t len)
 {
 	struct rc_recv *recv = &qp->rc->resp.recv;
@@ -15,7 +33,11 @@ void rc_recv_bind(struct nm_qp *qp, const struct rc_recv *to, const uint8_t *seg
 				 .pdn = to->pdn,
 				 .cq = to->cq,
 				 .user_index = to->user_index,
-				 .srq = to->srq};
+				 .srq = to->srq,
+				 .sges = recv->sges,
+				 .sge_room = recv->sge_room};
+	if (!make_room(recv, len))
+		return; /* too short for any message */
 	for (uint32_t off = 0; off + NM_OCTOWORD <= len && recv->nsge < RC_RECV_SGES;
 	     off += NM_OCTOWORD) {
 		const uint8_t *seg = segs + off;

@@ -13,7 +13,7 @@
 
 enum {
 	SIM_PAGE = 4096,
-	SIM_UAR_PAGES_DEFAULT = 16,
+	SIM_UAR_PAGES_DEFAULT = 64,
 	SIM_MEMIC_PAGES = 16,	/* device memory of each NIC */
 	SIM_DEVICE_ID = 0x1021, /* ConnectX-7 */
 	SIM_DELIVER_MAX = 8,	/* packets of one round */

@@ -35,7 +35,7 @@ struct sim_config {
 	bool serialise;	    /* packets become bytes with ICRC and back, one at a time */
 	bool infiniband;    /* link layer of the ports; default Ethernet */
 	uint8_t port_mtu;   /* 1..5; 0: 5 (4096) */
-	uint32_t uar_pages; /* of each NIC; 0: 16 */
+	uint32_t uar_pages; /* of each NIC; 0: 64 */
 	/* With `serialise` only. Chances in 1/1000 per packet. */
 	uint32_t drop_permille;
 	uint32_t dup_permille;

@@ -4,11 +4,11 @@
  * Each line is a measure and is printed as "NAME VALUE UNIT"; ratios are of stretches that take
  * turns.
  *
- *   bench_scale qps [-n QPS]    creates and connects QPS QPs; batches of 16 WRITEs of 8 bytes on
- * all in turn against those on one; then memory and idle CPU time bench_scale uars [-n UARS]  a QP
- * on each of UARS pages of its own (thread domains): CPU time while all are idle, and the rate on
- * one QP against that without them bench_scale mr [-n TIMES]   ibv_reg_mr() and ibv_dereg_mr() of 4
- * KiB, beside QPs that are idle
+ * - bench_scale qps [-n QPS]: creates and connects QPS QPs; batches of 16 WRITEs of 8 bytes on all
+ * in turn against those on one; memory and idle CPU time
+ * - bench_scale uars [-n UARS]: a QP on each of UARS pages of its own (thread domains); CPU time
+ * while all are idle, and the rate on one against that of another process that has no more than one
+ * - bench_scale mr [-n TIMES]: ibv_reg_mr() and ibv_dereg_mr() of 4 KiB
  *
  *   -d DEVICE, -x GID INDEX
  */
@@ -90,6 +90,19 @@ static double resident_kib(void)
 	if (f)
 		fclose(f);
 	return (double)resident * (double)sysconf(_SC_PAGESIZE) / 1024;
+}
+
+static int set_up(void)
+{
+	qps = calloc(opt.count + 100, sizeof(*qps)); /* as long as the process */
+	if (!qps || vp_open(&dev, opt.device, opt.gid_index))
+		return -1;
+	pd = ibv_alloc_pd(dev.ctx);
+	if (!pd || vp_cq_open(&dev, &cq, CQ_DEPTH, false))
+		return -1;
+	src_mr = ibv_reg_mr(pd, src, sizeof(src), 0);
+	dst_mr = ibv_reg_mr(pd, dst, sizeof(dst), IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+	return src_mr && dst_mr ? 0 : -1;
 }
 
 /* ---- QPs ---- */
@@ -195,7 +208,7 @@ static int measure_qps(void)
 	double kib, one, all, few_idle, us;
 	int64_t start_us;
 
-	if (add_qps(IDLE_QPS_FEW))
+	if (set_up() || add_qps(IDLE_QPS_FEW))
 		return -1;
 	few_idle = idle_percent();
 	kib = resident_kib();
@@ -218,10 +231,40 @@ static int measure_qps(void)
 	return 0;
 }
 
-/* Time on QP 0 while the others rest, against that before they were there. */
-static int measure_uars(void)
+/*
+ * The other process of the comparison: one QP on one page. It runs a stretch for each byte that it
+ * is told, and answers with messages and time.
+ */
+static int serve_alone(int told, int answer)
 {
-	double messages = 0, us = 0, before = 0;
+	double result[2];
+	char go;
+
+	if (set_up() || !add_qp(pd))
+		return -1;
+	while (read(told, &go, 1) == 1) {
+		result[0] = result[1] = 0;
+		if (stretch(1, DEPTH, &result[0], &result[1]) ||
+		    write(answer, result, sizeof(result)) != sizeof(result))
+			return -1;
+	}
+	return 0;
+}
+
+/* Its NIC rests while ours works, and the other way round. */
+static int stretch_alone(int tell, int answer, double *messages, double *us)
+{
+	double result[2];
+
+	if (write(tell, "g", 1) != 1 || read(answer, result, sizeof(result)) != sizeof(result))
+		return -1;
+	*messages += result[0];
+	*us += result[1];
+	return 0;
+}
+
+static int add_pages(void)
+{
 	struct ibv_parent_domain_init_attr attr = {.pd = pd};
 	struct ibv_td_init_attr td_attr = {0};
 
@@ -231,36 +274,52 @@ static int measure_uars(void)
 		attr.td = ibv_alloc_td(dev.ctx, &td_attr);
 		own = attr.td ? ibv_alloc_parent_domain(dev.ctx, &attr) : NULL;
 		if (!own || !add_qp(own)) {
-			fprintf(stderr, "UAR %u: %s\n", i, strerror(errno));
+			fprintf(stderr, "page %u: %s\n", i, strerror(errno));
 			return -1;
 		}
-		if (i)
-			continue;
-		for (int turn = 0; turn < TURNS; turn++)
-			if (stretch(1, DEPTH, &messages, &us))
-				return -1;
-		before = messages / us;
 	}
-	messages = us = 0;
-	for (int turn = 0; turn < TURNS; turn++)
-		if (stretch(1, DEPTH, &messages, &us))
-			return -1;
-	printf("rate_alone %.3f M/s\nrate_among %.3f M/s\nrate_ratio %.3f of alone\n", before,
-	       messages / us, messages / us / before);
+	return 0;
+}
+
+static int measure_uars(void)
+{
+	double alone[2] = {0, 0}, among[2] = {0, 0}, ratio;
+	int tell[2], answer[2];
+	pid_t pid;
+
+	if (pipe(tell) || pipe(answer))
+		return -1;
+	pid = fork();
+	if (pid == 0) {
+		close(tell[1]); /* ours, so that the end of the parent is the end */
+		_exit(serve_alone(tell[0], answer[1]) ? 1 : 0);
+	}
+	close(answer[1]);
+	if (pid < 0 || set_up() || add_pages())
+		return -1;
 	printf("idle %.3f %% of a core\n", idle_percent());
+	for (int turn = 0; turn < TURNS; turn++)
+		if (stretch_alone(tell[1], answer[0], &alone[0], &alone[1]) ||
+		    stretch(1, DEPTH, &among[0], &among[1]))
+			return -1;
+	ratio = among[0] / among[1] / (alone[0] / alone[1]);
+	printf("rate_alone %.3f M/s\nrate_among %.3f M/s\nrate_ratio %.3f of alone\n",
+	       alone[0] / alone[1], among[0] / among[1], ratio);
 	return 0;
 }
 
 static int measure_mr(void)
 {
 	static uint8_t page[4096] __attribute__((aligned(4096)));
+	double before_us;
 	int64_t start_us;
 
-	if (add_qps(100))
+	if (set_up() || add_qps(IDLE_QPS_FEW))
 		return -1;
 	memset(page, 1, sizeof(page));
 	sleep_ms(QUIET_MS);
 	start_us = vp_now_us();
+	before_us = cpu_us();
 	for (uint32_t i = 0; i < opt.count; i++) {
 		struct ibv_mr *mr = ibv_reg_mr(pd, page, sizeof(page),
 					       IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
@@ -271,6 +330,7 @@ static int measure_mr(void)
 		}
 	}
 	printf("reg_dereg %.3f us\n", (double)(vp_now_us() - start_us) / opt.count);
+	printf("reg_dereg_cpu %.3f us\n", (cpu_us() - before_us) / opt.count);
 	return 0;
 }
 
@@ -283,19 +343,6 @@ static const struct {
 	{"uars", measure_uars, 1024, 1},
 	{"mr", measure_mr, 20000, 1},
 };
-
-static int set_up(void)
-{
-	qps = calloc(opt.count + 100, sizeof(*qps)); /* as long as the process */
-	if (!qps || vp_open(&dev, opt.device, opt.gid_index))
-		return -1;
-	pd = ibv_alloc_pd(dev.ctx);
-	if (!pd || vp_cq_open(&dev, &cq, CQ_DEPTH, false))
-		return -1;
-	src_mr = ibv_reg_mr(pd, src, sizeof(src), 0);
-	dst_mr = ibv_reg_mr(pd, dst, sizeof(dst), IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
-	return src_mr && dst_mr ? 0 : -1;
-}
 
 static const struct argp_option options[] = {
 	{"ib-dev", 'd', "NAME", 0, "RDMA device (the first)", 0},
@@ -345,7 +392,7 @@ int main(int argc, char **argv)
 			continue;
 		if (opt.count < measures[i].least)
 			opt.count = measures[i].count;
-		return set_up() || measures[i].run() ? 1 : 0;
+		return measures[i].run() ? 1 : 0;
 	}
 	fprintf(stderr, "'%s' is not qps, uars or mr\n", opt.what);
 	return 1;
