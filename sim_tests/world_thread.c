@@ -114,6 +114,90 @@ static void set_timer(void *nic)
 	((struct nm_nic *)nic)->timer_ns = 1; /* long past: due at once */
 }
 
+/* A machine of a test: its clock, its cores, and how long a yield takes. */
+static struct {
+	uint64_t now_ns, yield_ns;
+	unsigned int cpus, yields;
+} machine;
+
+static uint64_t machine_now_ns(void)
+{
+	return machine.now_ns;
+}
+
+static void machine_yield(void)
+{
+	machine.yields++;
+	machine.now_ns += machine.yield_ns;
+}
+
+static unsigned int machine_cpus(void)
+{
+	return machine.cpus;
+}
+
+static struct spinner spinner_on(unsigned int cpus, uint64_t yield_ns)
+{
+	machine.now_ns = 1000000000;
+	machine.yields = 0;
+	machine.cpus = cpus;
+	machine.yield_ns = yield_ns;
+	return (struct spinner){
+		.now_ns = machine_now_ns, .yield = machine_yield, .cpus = machine_cpus};
+}
+
+/* Turns of `ns` each in which there was just work, until the spinner gives up; at most `most`. */
+static unsigned int spin(struct spinner *s, uint64_t ns, unsigned int most)
+{
+	unsigned int n;
+
+	for (n = 0; n < most && spinner_turn(s, 0, machine.now_ns); n++)
+		machine.now_ns += ns;
+	return n;
+}
+
+Test(world, a_thread_spins_only_where_cores_are_to_spare_and_only_for_a_while)
+{
+	struct spinner two = spinner_on(2, 500), many;
+
+	cr_assert_eq(spin(&two, 300, 1000), 0);
+	cr_assert_eq(machine.yields, 0);
+	many = spinner_on(16, 500);
+	cr_assert_eq(spin(&many, 300, 1000), 1000);
+	cr_assert_gt(machine.yields, 10);
+	cr_assert_not(spinner_turn(&many, 1000000, machine.now_ns), "idle for a millisecond");
+}
+
+Test(world, a_thread_whose_yield_comes_back_late_spins_no_more_and_tries_again_later)
+{
+	struct spinner s = spinner_on(16, 2000000);
+	unsigned int first = spin(&s, 300, 1000), second;
+	uint64_t gave_up_ns = machine.now_ns, pause_ns, again_ns;
+
+	cr_assert_lt(first, 100);
+	cr_assert_eq(spin(&s, 300, 1000), 0);
+	machine.now_ns += 1000000000;
+	second = spin(&s, 300, 1000);
+	cr_assert_gt(second, 0);
+	cr_assert_lt(second, 100);
+	again_ns = machine.now_ns;
+	for (pause_ns = 0; !spinner_turn(&s, 0, machine.now_ns); pause_ns += 1000000)
+		machine.now_ns += 1000000;
+	cr_assert_gt(pause_ns, 30000000, "longer than the first time");
+	cr_assert_lt(pause_ns, 2000000000);
+	cr_assert_gt(again_ns, gave_up_ns);
+}
+
+Test(world, a_process_that_is_bound_to_fewer_cores_stops_spinning)
+{
+	struct spinner s = spinner_on(16, 500);
+
+	cr_assert_eq(spin(&s, 300, 100), 100);
+	machine.cpus = 1;
+	machine.now_ns += 200000000;
+	cr_assert_eq(spin(&s, 300, 100), 0);
+}
+
 Test(world, a_timer_of_the_nic_is_not_forgotten)
 {
 	struct world *w = make_world(WORLD_WIRE_LOCAL, NULL);

@@ -32,6 +32,7 @@ enum {
 	SHM_PAGE = 4096,
 	SHM_ABSENT_NS = 100000000,    /* before we look again for somebody who was not there */
 	SHM_SERVE_EVERY = 64,	      /* polls between two looks at the sockets */
+	SHM_UDP_EVERY = 16,	      /* likewise at a UDP socket on which nothing comes */
 	SHM_PULL_PAUSE = 256,	      /* payloads that are copied after one could not be pulled */
 	SHM_DRAIN_BYTES = 256 * 1024, /* of payload in one go, before others have a turn */
 };
@@ -367,8 +368,12 @@ uint32_t shm_drain(struct shm_link *sl, struct shm_rx *rx, uint32_t budget)
 static uint32_t shm_poll(struct link *link, uint32_t budget)
 {
 	struct shm_link *sl = to_shm(link);
-	uint32_t done = 0;
+	uint32_t done = 0, datagrams = 0;
 
+	/* A system call each time would double what an empty look costs. */
+	if (link->attention || sl->udp_busy || sl->polls % SHM_UDP_EVERY == 0)
+		datagrams = sl->udp->ops->poll(sl->udp, budget);
+	sl->udp_busy = datagrams > 0;
 	if (link->attention || sl->polls++ % SHM_SERVE_EVERY == 0) {
 		link->attention = false;
 		shm_serve(sl);
@@ -378,7 +383,7 @@ static uint32_t shm_poll(struct link *link, uint32_t budget)
 			done += shm_drain(sl, rx, budget);
 	}
 	shm_reap(sl);
-	return done + sl->udp->ops->poll(sl->udp, budget);
+	return done + datagrams;
 }
 
 static bool something_waits(const struct shm_link *sl)

@@ -82,7 +82,8 @@ struct shm_link {
 	struct shm_rx *rx;
 	uint32_t nrx;
 	uint32_t polls;
-	bool dead_rx; /* some of the list are closed */
+	bool udp_busy; /* datagrams came with the last look */
+	bool dead_rx;  /* some of the list are closed */
 };
 
 /* ---- shm_conn.c ---- */

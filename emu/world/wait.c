@@ -9,6 +9,11 @@
  * wakes. So: look again for a few microseconds, in which a program on another core answers, then
  * sleep for half of the time since the last work. Short sleeps do not pay: where timers are
  * virtual, one costs some 15 us of processor time however short it is.
+ *
+ * With cores to spare the opposite holds: nobody wants the core on which this thread looks, and an
+ * answer comes within the microsecond. So there it keeps looking for as long as a conversation's
+ * next message takes. Whether there are is measured: by the CPUs that the process may use, and by
+ * how late a yield comes back, which it does when somebody else wanted the core.
  */
 #include <assert.h>
 #include <errno.h>
@@ -25,6 +30,13 @@
 
 enum {
 	SPIN_NS = 3000,
+	SPARE_CPUS = 4,		   /* two programs that spin, and their NICs */
+	SPARE_SPIN_NS = 100000,	   /* after the last work */
+	SPARE_LOOK_NS = 100000000, /* between two looks at the CPUs */
+	YIELD_EVERY = 32,	   /* turns */
+	YIELD_LATE_NS = 20000,
+	CROWDED_MIN_NS = 20000000, /* no spinning after a yield came back late; doubled each time */
+	CROWDED_MAX_NS = 1280000000,
 	SLEEP_MIN_NS = 20000,
 	SLEEP_MAX_NS = 800000, /* a doorbell is served within a millisecond */
 	SLICE_NS = 100000,     /* the shortest that the scheduler grants */
@@ -90,6 +102,62 @@ bool waiter_sleep(struct waiter *wt, const struct waiter_fd *fds, unsigned int n
 	/* Read, not only written: what was stored before a kick is seen after this. */
 	atomic_exchange(&wt->kicked, false);
 	return woken;
+}
+
+/* ---- spinning ---- */
+
+static unsigned int cpus_allowed(void)
+{
+	cpu_set_t set;
+
+	return sched_getaffinity(0, sizeof(set), &set) ? 1 : (unsigned int)CPU_COUNT(&set);
+}
+
+static void yield(void)
+{
+	sched_yield();
+}
+
+void spinner_init(struct spinner *s, uint64_t (*now_ns)(void))
+{
+	*s = (struct spinner){.now_ns = now_ns, .yield = yield, .cpus = cpus_allowed};
+}
+
+/* Gives the core to whoever wants it. False: somebody did. */
+static bool came_back_at_once(struct spinner *s)
+{
+	uint64_t before_ns = s->now_ns(), after_ns;
+
+	s->yield();
+	after_ns = s->now_ns();
+	if (after_ns - before_ns < YIELD_LATE_NS) {
+		if (after_ns - s->crowded_until_ns > CROWDED_MAX_NS)
+			s->penalty_ns = 0;
+		return true;
+	}
+	s->penalty_ns = s->penalty_ns ? 2 * s->penalty_ns : CROWDED_MIN_NS;
+	if (s->penalty_ns > CROWDED_MAX_NS)
+		s->penalty_ns = CROWDED_MAX_NS;
+	s->crowded_until_ns = after_ns + s->penalty_ns;
+	return false;
+}
+
+bool spinner_turn(struct spinner *s, uint64_t idle_ns, uint64_t now_ns)
+{
+	if (idle_ns >= SPARE_SPIN_NS || now_ns < s->crowded_until_ns)
+		return false;
+	if (!s->looked_ns || now_ns - s->looked_ns >= SPARE_LOOK_NS) {
+		s->looked_ns = now_ns;
+		s->spare = s->cpus() >= SPARE_CPUS;
+	}
+	if (!s->spare)
+		return false;
+	if (++s->turns % YIELD_EVERY == 0)
+		return came_back_at_once(s);
+#if defined(__x86_64__) || defined(__i386__)
+	__builtin_ia32_pause();
+#endif
+	return true;
 }
 
 uint64_t waiter_backoff_ns(uint64_t idle_ns)

@@ -234,6 +234,8 @@ static void rest(struct world *w, const struct round *r, uint64_t now_ns)
 		return;
 	if (w->trap.armed)
 		sleep_ns = w->trapped_sleep_ns;
+	else if (spinner_turn(&w->spinner, idle_ns, now_ns))
+		return;
 	if (sleep_ns == 0 || r->next_ns <= now_ns)
 		return;
 	if (r->next_ns - now_ns < sleep_ns)
@@ -372,6 +374,7 @@ struct world *world_create(const struct world_config *config, const char **why)
 	w->last_work_ns = clock_ns();
 	w->trap.fd = -1;
 	w->trapped_sleep_ns = TRAPPED_SLEEP_NS;
+	spinner_init(&w->spinner, clock_ns);
 	atomic_init(&w->trappable, config->trap_doorbells && trap_init(&w->trap));
 	return w;
 }

@@ -63,6 +63,24 @@ bool waiter_sleep(struct waiter *wt, const struct waiter_fd *fds, unsigned int n
 		  uint64_t timeout_ns);
 /* How long to sleep when nothing has happened for idle_ns; 0: look again at once. */
 uint64_t waiter_backoff_ns(uint64_t idle_ns);
+/*
+ * Whether to look again at once instead of sleeping, where cores are to spare. One thread. The
+ * functions are those of the system; a test has its own.
+ */
+struct spinner {
+	uint64_t (*now_ns)(void);
+	void (*yield)(void);
+	unsigned int (*cpus)(void); /* that this process may use */
+	bool spare;
+	uint32_t turns;
+	uint64_t looked_ns; /* when `spare` was found; 0: never */
+	uint64_t crowded_until_ns, penalty_ns;
+};
+
+void spinner_init(struct spinner *s, uint64_t (*now_ns)(void));
+/* True: look again; a moment has been spent, or the core been offered to others. */
+bool spinner_turn(struct spinner *s, uint64_t idle_ns, uint64_t now_ns);
+
 /* Asks the kernel for short time slices and exact timers for the calling thread; it is fine if it
  * refuses. */
 void waiter_tune_thread(void);
@@ -118,6 +136,7 @@ struct world {
 	_Atomic uint32_t callers; /* inside world_command or world_locked, waiting or working */
 	_Atomic bool stop;
 	struct waiter waiter;
+	struct spinner spinner; /* the thread's */
 	struct link *link;
 	struct world_nic *nics[WORLD_MAX_NICS];
 	uint32_t nnics;
