@@ -7,6 +7,8 @@
 
 enum { FUZZ_MEM = 16384, FUZZ_MARGIN = 4096 };
 
+static const uint8_t fuzz_group[16] = {0xff, 0x12, [15] = 1};
+
 struct fuzz_fabric {
 	struct hx *h;
 	struct hx_qp *a, *b;
@@ -14,12 +16,18 @@ struct fuzz_fabric {
 	uint32_t key[2];
 };
 
-/* Consumes the first byte: which spaces, which link. */
+/* Consumes the first byte: which spaces, which link, which service. B is in a group. */
 static inline struct fuzz_fabric fuzz_open(uint8_t how)
 {
 	struct hx_config config = {
 		.copied = (how & 1) != 0, .serialise = (how & 2) != 0, .seed = how};
-	struct hx_qp_attr attr = {.timeout = 5, .retry = 2, .rnr_retry = 2, .mtu = 1, .log_sq = 5};
+	static const uint8_t services[4] = {PRM_QP_ST_RC, PRM_QP_ST_RC, PRM_QP_ST_UC, PRM_QP_ST_UD};
+	struct hx_qp_attr attr = {.st = services[how >> 2 & 3],
+				  .timeout = 5,
+				  .retry = 2,
+				  .rnr_retry = 2,
+				  .mtu = 1,
+				  .log_sq = 5};
 	struct fuzz_fabric f = {.h = hx_open(&config)};
 
 	f.a = hx_qp(f.h, 0, &attr);
@@ -31,6 +39,8 @@ static inline struct fuzz_fabric fuzz_open(uint8_t how)
 				   HX_ALL_RIGHTS);
 	}
 	hx_connect(f.a, f.b);
+	if (attr.st == PRM_QP_ST_UD)
+		cr_assert_eq(hx_mcg(f.b, PRM_CMD_ATTACH_TO_MCG, fuzz_group), 0);
 	for (uint32_t i = 0; i < 8; i++)
 		hx_recv(f.b, &(struct hx_sge){f.mem[1] + FUZZ_MARGIN, FUZZ_MEM, f.key[1]}, 1);
 	return f;

@@ -8,7 +8,15 @@
 
 #include "emu/nicmodel/roce.h"
 
-enum { FIX_ADDRESS = 1, FIX_PSN = 2, FIX_LENGTH = 4, TO_A = 8, FIX_KEY = 16 };
+enum {
+	FIX_ADDRESS = 1,
+	FIX_PSN = 2,
+	FIX_LENGTH = 4,
+	TO_A = 8,
+	FIX_KEY = 16,
+	FIX_SERVICE = 32, /* the opcode is one of the QP's own service */
+	TO_GROUP = 64,
+};
 
 static void outstanding(struct fuzz_fabric *f)
 {
@@ -34,6 +42,7 @@ static void outstanding(struct fuzz_fabric *f)
 static size_t one_packet(struct fuzz_fabric *f, const uint8_t *in, size_t len)
 {
 	static uint8_t payload[NM_MTU_MAX + 64];
+	static const uint8_t bases[] = {ROCE_BASE_RC, ROCE_BASE_UC, ROCE_BASE_UD};
 	struct nm_packet pkt = {0};
 	uint8_t flags = in[0], opcode = in[1];
 	uint32_t to = flags & TO_A ? 0 : 1;
@@ -44,6 +53,8 @@ static size_t one_packet(struct fuzz_fabric *f, const uint8_t *in, size_t len)
 	n = len - 5 < hdr ? len - 5 : hdr;
 	memcpy(pkt.hdr, in + 5, n);
 	pkt.hdr_len = (uint8_t)hdr;
+	if (flags & FIX_SERVICE)
+		opcode = (uint8_t)(bases[f->a->attr.st] + opcode % 0x18);
 	pkt.hdr[0] = opcode;
 	if (flags & FIX_LENGTH && roce_ops[opcode].flags)
 		pkt.hdr_len = roce_ops[opcode].hdr_len;
@@ -58,10 +69,16 @@ static size_t one_packet(struct fuzz_fabric *f, const uint8_t *in, size_t len)
 		psn = (uint32_t)(int8_t)in[2];
 		prm_store32(pkt.hdr + 8, (psn & 0xffffff) | (in[2] & 0x80000000u));
 	}
-	if (flags & FIX_KEY) {
+	if (flags & FIX_KEY && f->a->attr.st == PRM_QP_ST_UD) {
+		prm_store32(pkt.hdr + 12, 0); /* the Q_Key */
+	} else if (flags & FIX_KEY) {
 		prm_store64(pkt.hdr + 12, (uintptr_t)f->mem[1] + in[2] % 32 * 512);
 		prm_store32(pkt.hdr + 20, f->key[1]);
 		prm_store32(pkt.hdr + 24, in[3] * 16u);
+	}
+	if (flags & TO_GROUP) {
+		roce_bth_set_dqpn(pkt.hdr, ROCE_QPN_MULTICAST);
+		memcpy(pkt.route.dgid, fuzz_group, sizeof(fuzz_group));
 	}
 	if (pkt.payload_len) {
 		pkt.niov = 1;
@@ -81,7 +98,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < 1)
 		return 0;
 	f = fuzz_open(data[0]);
-	outstanding(&f);
+	if (f.a->attr.st == PRM_QP_ST_RC)
+		outstanding(&f);
 	for (uint32_t i = 0; i < 64 && at + 5 <= size; i++)
 		at += one_packet(&f, data + at, size - at);
 	hx_run(f.h, 20 * SIM_US);

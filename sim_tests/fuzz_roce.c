@@ -42,7 +42,7 @@ static void seal(const struct nm_roce_ip *ip, uint8_t *buf, size_t len)
 		buf[len - NM_ROCE_ICRC_LEN + i] = (uint8_t)(icrc >> (8 * i));
 }
 
-static void try_udp(uint8_t *buf, size_t len, bool sealed)
+static void try_udp(uint8_t *buf, size_t len, bool sealed, bool mgid)
 {
 	struct nm_roce_ip ip = {
 		.df = true,
@@ -50,6 +50,7 @@ static void try_udp(uint8_t *buf, size_t len, bool sealed)
 		.dst = {[10] = 0xff, 0xff, 127, 65, 0, 1},
 		.sport = 0xc000,
 		.dport = NM_ROCE_UDP_PORT,
+		.mgid_in_header = mgid,
 	};
 	uint8_t again[NM_ROCE_UDP_PAYLOAD_MAX];
 	char why[NM_WHY_MAX] = "";
@@ -103,7 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (data[0] % 3 == 0)
 		try_frame(copy, size - 1);
 	else
-		try_udp(copy, size - 1, data[0] % 3 == 1);
+		try_udp(copy, size - 1, data[0] % 3 == 1, (data[0] & 0x80) != 0);
 	free(copy);
 	return 0;
 }

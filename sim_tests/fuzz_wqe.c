@@ -35,6 +35,21 @@ static void put_segment(struct fuzz_fabric *f, uint8_t *seg, uint8_t byte)
 	prm_store64(seg + 8, (uintptr_t)f->mem[0] + byte % 40 * 512u);
 }
 
+/* An address vector that leads to B, to its group or to nobody, long or short. */
+static void put_av(struct fuzz_fabric *f, uint8_t *seg, uint8_t byte)
+{
+	prm_store32(seg, byte & 0x40 ? 0x80000000u : byte >> 5);
+	prm_store32(seg + 8, (byte & 1 ? 0x80000000u : 0) | (byte & 2 ? 0xffffff : f->b->qpn));
+	prm_store32(seg + 12, byte);
+	memset(seg + 16, byte & 4 ? 0xee : 0, 16);
+	if (byte & 2)
+		memcpy(seg + 32, fuzz_group, sizeof(fuzz_group));
+	else if (byte & 8)
+		memset(seg + 32, byte, 16);
+	else
+		sim_gid(f->h->sim, 1, seg + 32);
+}
+
 static uint32_t short_wqes(struct fuzz_fabric *f, const uint8_t *in, size_t len)
 {
 	uint32_t slot = 0;
@@ -50,6 +65,8 @@ static uint32_t short_wqes(struct fuzz_fabric *f, const uint8_t *in, size_t len)
 		prm_store32(wqe + 24, f->key[1] ^ (in[3] == 0xff));
 		for (uint32_t ow = 2; ow < ds; ow++)
 			put_segment(f, wqe + (size_t)ow * 16, (uint8_t)(in[4] + (ow - 2) * 37));
+		if (f->a->attr.st == PRM_QP_ST_UD)
+			put_av(f, wqe + 16, in[3]);
 		slot += ds ? (ds + 3) / 4 : 1;
 	}
 	return slot;

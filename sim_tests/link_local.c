@@ -83,6 +83,63 @@ Test(link_local, a_packet_without_gids_is_routed_by_lid)
 	}
 }
 
+Test(link_local, a_multicast_reaches_every_port_and_the_senders)
+{
+	static const uint8_t groups[2][16] = {{[10] = 0xff, [11] = 0xff, 239, 1, 1, 1},
+					      {0xff, 0x12, [15] = 5}};
+	uint8_t payload[100] = {7};
+
+	for (int i = 0; i < 4; i++) {
+		struct pair p = make_pair(&(struct link_local_config){.serialise = i & 1});
+		struct nm_packet pkt = packet_to_group(groups[i / 2], payload, sizeof(payload));
+
+		cr_assert_eq(p.link->ops->send(p.link, &p.a->port, &pkt), 0);
+		p.link->ops->poll(p.link, 10);
+		cr_assert_eq(p.a->count, 1);
+		cr_assert_eq(p.b->count, 1);
+		cr_assert_arr_eq(p.b->last.route.dgid, groups[i / 2], 16, "the group stays");
+		cr_assert_arr_eq(p.b->last.route.sgid, p.a->port.id.gid, 16);
+		cr_assert_arr_eq(p.b->last_payload, payload, sizeof(payload));
+		free_pair(&p);
+	}
+}
+
+/* Only a datagram may go to many: a connected QP with such an address reaches nobody. */
+Test(link_local, other_packets_to_a_group_vanish)
+{
+	static const uint8_t group[16] = {0xff, 0x12, [15] = 5};
+
+	for (uint32_t i = 0; i < 2; i++) {
+		struct pair p = make_pair(&(struct link_local_config){.serialise = i});
+		struct nm_packet pkt = packet_to_group(group, NULL, 0);
+
+		pkt.hdr[0] = 0xc0;
+		pkt.hdr_len = 60;
+		cr_assert_eq(p.link->ops->send(p.link, &p.a->port, &pkt), 0);
+		p.link->ops->poll(p.link, 10);
+		cr_assert_eq(p.a->count + p.b->count, 0);
+		free_pair(&p);
+	}
+}
+
+Test(link_local, what_infiniband_headers_would_say_arrives)
+{
+	for (uint32_t i = 0; i < 2; i++) {
+		struct pair p = make_pair(&(struct link_local_config){.serialise = i});
+		struct nm_packet pkt = packet_to(&p.b->port, 7, 9, NULL, 0);
+
+		pkt.route.no_grh = true;
+		pkt.route.sl = 0xb;
+		cr_assert_eq(p.link->ops->send(p.link, &p.a->port, &pkt), 0);
+		p.link->ops->poll(p.link, 10);
+		cr_assert_eq(p.b->count, 1);
+		cr_assert(p.b->last.route.no_grh);
+		cr_assert_eq(p.b->last.route.sl, 0xb);
+		cr_assert_eq(p.b->last.hdr[4], 0, "nothing of it stays in the BTH");
+		free_pair(&p);
+	}
+}
+
 Test(link_local, packets_for_nobody_vanish)
 {
 	struct pair p = make_pair(&(struct link_local_config){0});

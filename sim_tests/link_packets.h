@@ -64,6 +64,22 @@ static inline int sink_attach(struct link *link, struct sink *s, const char **wh
 	return link->ops->attach(link, &s->port, why);
 }
 
+/* A datagram for a group. */
+static inline struct nm_packet packet_to_group(const uint8_t gid[16], void *payload, uint32_t len)
+{
+	struct nm_packet pkt = {
+		.hdr = {0x64, 0x40, 0xff, 0xff, 0, 0xff, 0xff, 0xff, 0, 0, 0, 9},
+		.hdr_len = 20,
+		.payload_len = len,
+		.niov = len > 0,
+		.payload = {{payload, len}},
+	};
+
+	memcpy(pkt.route.sgid, (uint8_t[16]){[10] = 0xff, 0xff, 127, 64, 0, 1}, 16);
+	memcpy(pkt.route.dgid, gid, 16);
+	return pkt;
+}
+
 /* A SEND ONLY to QP `qp` (16 bits) of a port, by its GID. */
 static inline struct nm_packet packet_to(const struct link_port *to, uint16_t qp, uint32_t psn,
 					 void *payload, uint32_t len)

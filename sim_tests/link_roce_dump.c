@@ -5,7 +5,10 @@
 
 #include "emu/nicmodel/roce_wire.h"
 
-static void dump(uint8_t opcode, uint32_t len, bool v6)
+/* `kind`: IPv4, IPv6, an IPv6 group from an IPv4 address, InfiniBand without a GRH. */
+enum kind { V4, V6, GROUP, NO_GRH, KINDS };
+
+static void dump(uint8_t opcode, uint32_t len, enum kind kind)
 {
 	static uint8_t payload[NM_MTU_MAX], frame[NM_ROCE_FRAME_MAX];
 	struct nm_packet pkt = {
@@ -24,13 +27,17 @@ static void dump(uint8_t opcode, uint32_t len, bool v6)
 
 	for (uint32_t i = 0; i < len; i++)
 		payload[i] = (uint8_t)(i * 31 + opcode);
-	if (v6) {
+	pkt.route.no_grh = kind == NO_GRH;
+	pkt.route.sl = kind == NO_GRH ? 9 : 0;
+	if (kind == V6) {
 		memcpy(pkt.route.sgid, (uint8_t[16]){0xfe, 0x80, [15] = 1}, 16);
 		memcpy(pkt.route.dgid, (uint8_t[16]){0xfe, 0x80, [15] = 2}, 16);
 	} else {
 		memcpy(pkt.route.sgid, (uint8_t[16]){[10] = 0xff, 0xff, 127, 64, 0, 1}, 16);
 		memcpy(pkt.route.dgid, (uint8_t[16]){[10] = 0xff, 0xff, 127, 65, 0, 1}, 16);
 	}
+	if (kind == GROUP)
+		memcpy(pkt.route.dgid, (uint8_t[16]){0xff, 0x12, [15] = 7}, 16);
 	n = nm_roce_encode(&pkt, frame, sizeof(frame));
 	for (int i = 0; i < n; i++)
 		printf("%02x", frame[i]);
@@ -45,8 +52,8 @@ int main(void)
 		for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
 			if (nm_roce_ext_len((uint8_t)op) < 0)
 				continue;
-			dump((uint8_t)op, lens[i], false);
-			dump((uint8_t)op, lens[i], true);
+			for (enum kind kind = V4; kind < KINDS; kind++)
+				dump((uint8_t)op, lens[i], kind);
 		}
 	}
 	return 0;

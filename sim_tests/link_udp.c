@@ -12,6 +12,7 @@
 
 #include "emu/link/route.h"
 #include "emu/space/space.h"
+#include "emu/link/neighbours.h"
 #include "sim_tests/link_packets.h"
 
 /* Blocks of their own, so that tests that run at the same time do not meet. */
@@ -173,6 +174,60 @@ Test(link_udp, a_lid_is_an_address_too)
 	free_sink(b);
 	x->ops->destroy(x);
 	y->ops->destroy(y);
+}
+
+Test(link_udp, a_multicast_reaches_ports_of_all_hosts_with_its_gid)
+{
+	static const uint8_t group[16] = {0xff, 0x12, 0xa0, 0x1b, [15] = 5};
+	struct link *x = make_link(host_a), *y = make_link(host_b);
+	struct sink *a = make_sink(x), *b = make_sink(y), *c = make_sink(y);
+	static uint8_t payload[NM_MTU_MAX] = {1, 2, 3};
+	struct nm_packet pkt = packet_to_group(group, payload, sizeof(payload));
+
+	cr_assert_eq(x->ops->send(x, &a->port, &pkt), 0);
+	x->ops->flush(x);
+	receive(y, b, 1);
+	receive(y, c, 1);
+	receive(x, a, 1);
+	cr_assert_eq(b->refused + c->refused, 0);
+	cr_assert_arr_eq(c->last.route.dgid, group, 16);
+	cr_assert_arr_eq(c->last.route.sgid, a->port.id.gid, 16);
+	cr_assert_eq(c->last.hdr_len, 20);
+	cr_assert_eq(c->last.payload_len, sizeof(payload));
+	cr_assert_arr_eq(c->last_payload, payload, sizeof(payload));
+	free_sink(a);
+	free_sink(b);
+	free_sink(c);
+	x->ops->destroy(x);
+	y->ops->destroy(y);
+}
+
+Test(link_udp, the_kernels_list_of_sockets_is_read_line_by_line)
+{
+	static const struct {
+		const char *line;
+		bool ours;
+	} rows[] = {
+		{"  sl  local_address rem_address   st tx_queue rx_queue tr", false},
+		{" 1234: 0500417F:12B7 00000000:0000 07 00000000:00000000 00:0", true},
+		{" 1234: 0500417F:12B8 00000000:0000 07", false},
+		{"  1: FE00417F:12B7 00000000:0000 07", false}, /* the launcher's claim */
+		{"  1: 0000417F:12B7 00000000:0000 07", false},
+		{"  1: 0500C07F:12B7 00000000:0000 07", false},
+		{"  1: 0500007F:12B7 00000000:0000 07", false},
+		{"  1: 0100A8C0:12B7 00000000:0000 07", false},
+		{"  1: 0500", false},
+		{"", false},
+	};
+	struct link_neighbour n;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		cr_assert_eq(link_neighbour_parse(rows[i].line, 4791, &n), rows[i].ours, "line %zu",
+			     i);
+	cr_assert(link_neighbour_parse(rows[1].line, 4791, &n));
+	cr_assert_eq(n.host.a, 0x41);
+	cr_assert_eq(n.host.b, 0);
+	cr_assert_eq(n.slot, 4);
 }
 
 Test(link_udp, batches_arrive_complete_and_in_order)

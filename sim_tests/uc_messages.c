@@ -2,6 +2,7 @@
 /* Unreliable connection: what arrives, what is lost without a word, what is an error (IBTA 9.8.2).
  */
 #include "sim_tests/harness.h"
+#include "sim_tests/harness_srq.h"
 
 #include "emu/nicmodel/roce.h"
 
@@ -306,4 +307,62 @@ Test(uc_messages, on_a_lossy_wire_only_whole_messages_complete)
 	hx_with(&config, lossy_body);
 	config.copied = true;
 	hx_with(&config, lossy_body);
+}
+
+/* Messages as trains (nm_packet), whole where they are expected and cut where they are not. */
+static void trains_body(struct hx *h)
+{
+	const struct hx_qp_attr attr = {.st = PRM_QP_ST_UC};
+	struct hx_pair p = hx_pair_of(h, &attr, &attr, 4 << 20);
+	uint8_t cqe[64];
+
+	for (uint32_t len = MTU; len < 200 * MTU; len += 7 * MTU + 13) {
+		struct hx_wr wr = send_wr(&p, 0, len);
+
+		hx_fill(p.amem, len, len);
+		recv_at(&p, 0, 200 * MTU);
+		hx_post(p.a, &wr);
+		wr = write_wr(&p, 1 << 20, len);
+		hx_post(p.a, &wr);
+		hx_fill(p.amem + (1 << 20), len, ~len);
+		hx_ring(p.a);
+		HX_OK(p.a->scq, (uint16_t)(p.a->last_idx - 1));
+		HX_OK(p.a->scq, p.a->last_idx);
+		cr_assert(hx_wait(p.b->rcq, cqe, SIM_S));
+		cr_assert_eq(cqe_bytes(cqe), len);
+		cr_assert(hx_quiet(h));
+		cr_assert(hx_is(p.bmem, len, len));
+		cr_assert(hx_is(p.bmem + (1 << 20), len, ~len));
+	}
+}
+Test(uc_messages, long_messages_travel_as_trains)
+{
+	for (uint32_t i = 0; i < 4; i++)
+		hx_with(
+			&(struct hx_config){
+				.seed = i, .trains = true, .copied = i & 1, .serialise = i & 2},
+			trains_body);
+}
+
+HX_TEST(uc_messages, a_shared_receive_queue_serves_them_too)
+{
+	struct hx_srq *srq = hx_srq(h, 1, NULL);
+	const struct hx_qp_attr plain = {.st = PRM_QP_ST_UC};
+	const struct hx_qp_attr shared = {.st = PRM_QP_ST_UC, .srqn = srq->number};
+	struct hx_pair p = hx_pair_of(h, &plain, &shared, 1 << 16);
+	struct hx_wr wr = send_wr(&p, 0, 3 * MTU);
+	uint8_t cqe[64];
+
+	for (uint32_t i = 0; i < 2; i++)
+		hx_srq_recv(srq, &(struct hx_sge){p.bmem, 4 * MTU, p.bkey}, 1);
+	hx_drop(h, 0, ROCE_BASE_UC + ROCE_SEND_MIDDLE, 1);
+	hx_fill(p.amem, 3 * MTU, 8);
+	hx_post(p.a, &wr);
+	hx_post(p.a, &wr);
+	hx_ring(p.a);
+	cr_assert(hx_wait(p.b->rcq, cqe, SIM_S));
+	cr_assert_eq(cqe_bytes(cqe), 3 * MTU);
+	cr_assert(hx_is(p.bmem, 3 * MTU, 8));
+	cr_assert(hx_quiet(h));
+	cr_assert_not(hx_poll(p.b->rcq, cqe));
 }

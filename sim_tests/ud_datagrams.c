@@ -2,6 +2,7 @@
 /* Datagrams: addresses, keys, what lies before the payload, what is dropped and what is an error.
  */
 #include "sim_tests/harness.h"
+#include "sim_tests/harness_srq.h"
 
 #include "emu/nicmodel/roce.h"
 #include "emu/nicmodel/roce_wire.h"
@@ -331,6 +332,29 @@ HX_TEST(ud_datagrams, other_services_packets_are_not_for_a_datagram_qp)
 	cr_assert(hx_quiet(h));
 	cr_assert_not(hx_poll(p.b->rcq, cqe));
 	cr_assert(hx_diagnosed(h, "of service UD: dropped"));
+}
+
+HX_TEST(ud_datagrams, a_shared_receive_queue_serves_them_too)
+{
+	struct hx_srq *srq = hx_srq(h, 1, NULL);
+	const struct hx_qp_attr attr = {.st = PRM_QP_ST_UD, .qkey = QKEY, .srqn = srq->number};
+	struct peers p = peers_on(h, 1);
+	struct hx_qp *qps[2] = {hx_qp(h, 1, &attr), hx_qp(h, 1, &attr)};
+	uint8_t cqe[64];
+
+	for (uint32_t i = 0; i < 4; i++)
+		hx_srq_recv(srq, &(struct hx_sge){p.bmem + (size_t)i * 256, 256, p.bkey}, 1);
+	hx_to_ready(qps[0]);
+	hx_to_ready(qps[1]);
+	for (uint32_t i = 0; i < 4; i++) {
+		struct hx_av av = hx_av(qps[i & 1]);
+
+		hx_fill(p.amem, 100, i);
+		HX_OK(p.a->scq, post(&p, &av, 100));
+		cr_assert(hx_wait(qps[i & 1]->rcq, cqe, SIM_S));
+		cr_assert_eq(cqe_bytes(cqe), GRH + 100);
+		cr_assert(hx_is(p.bmem + (size_t)cqe_idx(cqe) * 256 + GRH, 100, i));
+	}
 }
 
 /* ---- InfiniBand ---- */

@@ -17,13 +17,14 @@ devinfo()
 	done
 }
 
-pingpong() # pingpong NAME OPTION...
+pingpong() # pingpong SERVICE OPTION...
 {
-	local name="ibv_rc_pingpong $*${pairs_options[*]:+, ${pairs_options[*]}}"
-	needs ibv_rc_pingpong "$name" || return
+	local name="ibv_$1_pingpong ${*:2}${pairs_options[*]:+, ${pairs_options[*]}}" tool=ibv_$1_pingpong
+	shift
+	needs "$tool" "$name" || return
 	free_port
-	pair "$name" 60 "$port" ibv_rc_pingpong -d $dev -g 0 -p "$port" "$@" -- \
-		ibv_rc_pingpong -d $dev -g 0 -p "$port" "$@" 127.0.0.1
+	pair "$name" 60 "$port" "$tool" -d $dev -p "$port" "$@" -- \
+		"$tool" -d $dev -p "$port" "$@" 127.0.0.1
 }
 
 perftest() # perftest PROGRAM OPTION...
@@ -38,9 +39,12 @@ perftest() # perftest PROGRAM OPTION...
 }
 
 devinfo
-pingpong -c
-pingpong -c -e -n 300
-pingpong -c -s 65537 -m 4096 -n 100
+pingpong rc -g 0 -c
+pingpong rc -g 0 -c -e -n 300
+pingpong rc -g 0 -c -s 65537 -m 4096 -n 100
+pingpong uc -g 0
+pingpong ud -g 0
+pingpong ud -g 0 -e -n 300 -s 1024
 for tool in ib_write_bw ib_read_bw ib_send_bw; do
 	perftest $tool -a -n 20
 	perftest $tool -s 65536 -n 500
@@ -59,15 +63,31 @@ perftest ib_atomic_bw -n 500
 perftest ib_atomic_bw -n 200 -q 4
 perftest ib_atomic_bw -A CMP_AND_SWAP -n 200
 perftest ib_atomic_bw -n 200 -e
-# InfiniBand: addressed by LID, no -g.
+# Without acknowledgements.
+unreliable()
+{
+	perftest ib_send_bw -c UD -n 500
+	perftest ib_send_bw -c UD -n 300 -e
+	perftest ib_send_bw -c UD -s 64 -I 64 -n 300 -q 4
+	perftest ib_send_lat -c UD -n 300
+	perftest ib_send_bw -c UC -n 500
+	perftest ib_send_lat -c UC -n 300
+	perftest ib_write_bw -c UC -n 500
+}
+unreliable
+# A group of IPv4, as the port's GID is; perftest's own default is none.
+perftest ib_send_bw -c UD -g -M 0:0:0:0:0:0:0:0:0:0:255:255:239:1:2:3 -n 300
+perftest ib_send_lat -c UD -g -n 100
+# InfiniBand: addressed by LID, no -g; by GRH with -x.
 infiniband()
 {
-	local name="ibv_rc_pingpong, InfiniBand"
-	needs ibv_rc_pingpong "$name" || return
 	pairs_options=(--link-layer infiniband)
-	free_port
-	pair "$name" 60 "$port" ibv_rc_pingpong -d $dev -c -p "$port" -- ibv_rc_pingpong -d $dev -c -p "$port" 127.0.0.1
+	pingpong rc -c
+	pingpong uc
+	pingpong ud
 	perftest ib_write_bw -s 65536 -n 200
+	unreliable
+	perftest ib_send_bw -c UD -x 0 -n 300
 	pairs_options=()
 }
 infiniband
