@@ -94,7 +94,10 @@ infiniband
 # The default wire is shared memory here; both ways, forced.
 for wire in shm udp; do
 	pairs_options=(--wire $wire)
-	pingpong -c -s 65537 -m 4096 -n 100
+	pingpong rc -g 0 -c -s 65537 -m 4096 -n 100
+	pingpong uc -g 0
+	pingpong ud -g 0
+	perftest ib_send_bw -c UD -g -M 0:0:0:0:0:0:0:0:0:0:255:255:239:1:2:3 -n 300
 	perftest ib_write_bw -a -n 20
 	perftest ib_read_bw -s 65536 -n 300
 	perftest ib_send_lat -s 8 -n 300
