@@ -191,6 +191,36 @@ Test(link_shm, a_packet_arrives_with_its_payload_and_both_addresses)
 	close_pair(&p);
 }
 
+Test(link_shm, what_infiniband_headers_would_say_arrives)
+{
+	struct pair p = open_pair();
+	struct nm_packet pkt = packet_to(&p.b->port, 7, 9, NULL, 0);
+
+	pkt.route.no_grh = true;
+	pkt.route.sl = 0xb;
+	pkt.route.flow_label = 0xfffff;
+	cr_assert_eq(p.x->ops->send(p.x, &p.a->port, &pkt), 0);
+	receive(p.x, p.y, p.b, 1);
+	cr_assert(p.b->last.route.no_grh);
+	cr_assert_eq(p.b->last.route.sl, 0xb);
+	cr_assert_eq(p.b->last.route.flow_label, 0xfffff);
+	close_pair(&p);
+}
+
+Test(link_shm, a_multicast_reaches_ports_of_all_hosts_with_its_gid)
+{
+	static const uint8_t group[16] = {0xff, 0x12, [15] = 5};
+	struct pair p = open_pair();
+	uint8_t payload[100] = {3};
+	struct nm_packet pkt = packet_to_group(group, payload, sizeof(payload));
+
+	cr_assert_eq(p.x->ops->send(p.x, &p.a->port, &pkt), 0);
+	receive(p.x, p.y, p.a, 1);
+	receive(p.x, p.y, p.b, 1);
+	cr_assert_arr_eq(p.b->last.route.dgid, group, 16);
+	close_pair(&p);
+}
+
 Test(link_shm, a_train_arrives_whole_and_large_stable_payload_is_pulled)
 {
 	struct pair p = open_pair();

@@ -14,6 +14,10 @@
 
 #include "emu/nicmodel/roce_wire.h"
 
+/* What the field of the flow label holds besides: InfiniBand's service level, and that there was no
+ * GRH. */
+#define SHM_NO_GRH 0x80000000u
+enum { SHM_FLOW_LABEL = 0xfffff, SHM_SL_SHIFT = 24, SHM_SL = 0xf };
 enum { SHM_SEALS = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL };
 
 static_assert(sizeof(struct shm_ring_head) <= SHM_RING_HEAD, "");
@@ -139,7 +143,9 @@ int shm_ring_put(struct shm_ring *ring, const struct nm_packet *pkt, bool pull,
 	struct shm_entry e = {
 		.len = (uint32_t)sizeof(e) + pad8(pkt->hdr_len) + body,
 		.payload_len = pkt->payload_len,
-		.flow_label = pkt->route.flow_label,
+		.flow_label = (pkt->route.flow_label & SHM_FLOW_LABEL) |
+			      (uint32_t)(pkt->route.sl & SHM_SL) << SHM_SL_SHIFT |
+			      (pkt->route.no_grh ? SHM_NO_GRH : 0),
 		.segs = pkt->segs > 1 ? pkt->segs : 0,
 		.seg_len = pkt->segs > 1 ? pkt->seg_len : 0,
 		.udp_sport = pkt->route.udp_sport,
@@ -269,7 +275,9 @@ static const char *take_entry(const struct shm_entry *e, uint8_t *at, struct nm_
 	memset(&pkt->route, 0, sizeof(pkt->route));
 	pkt->route.tclass = e->tclass;
 	pkt->route.hop_limit = e->hop_limit;
-	pkt->route.flow_label = e->flow_label & 0xfffff;
+	pkt->route.flow_label = e->flow_label & SHM_FLOW_LABEL;
+	pkt->route.sl = e->flow_label >> SHM_SL_SHIFT & SHM_SL;
+	pkt->route.no_grh = (e->flow_label & SHM_NO_GRH) != 0;
 	pkt->route.udp_sport = e->udp_sport;
 	return NULL;
 }
