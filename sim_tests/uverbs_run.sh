@@ -36,6 +36,18 @@ if ! "$gdakit" doctor >"$tmp/out"; then
 	exit 77
 fi
 
+# Tools that would ask the kernel over netlink; what they do not know goes to the real ones.
+rc_is 0 "rdma link" "$gdakit" run --nics 2 -- rdma link show -j
+has "rdma link" '"ifname":"mlx5_1","port":1,"state":"ACTIVE","physical_state":"LINK_UP","netdev":"lo"' "$tmp/out"
+rc_is 0 "rdma link" "$gdakit" run --link-layer infiniband -- rdma link
+has "rdma link" '^link mlx5_0/1 state ACTIVE physical_state LINK_UP$' "$tmp/out"
+rc_is 0 "rdma dev" "$gdakit" run -- rdma dev
+has "rdma dev" '^0: mlx5_0: node_type ca fw [0-9.]+ node_guid' "$tmp/out"
+rc_is 0 "devlink" "$gdakit" run -- devlink dev param show pci/0000:c1:00.0 name enable_roce
+has "devlink" 'value true' "$tmp/out"
+# shellcheck disable=SC2016
+rc_is 1 "rdma without another" "$gdakit" run -- sh -c 'PATH=${PATH%%:*}:/nonexistent; exec rdma system'
+
 # The doctor names a library that the preload would miss in every program.
 library=$(dirname "$gdakit")/../emu/uverbs/libgdakit_uverbs.so
 mkdir "$tmp/broken"
