@@ -21,6 +21,7 @@ enum {
 	PAGE = 4096,
 	ARENA_PAGES = 64,
 	UAR_PAGES = 8,
+	MEMIC_PAGES = 4,
 	STEPS = 200,
 	KINDS = 9,
 	POOL = 16,
@@ -210,13 +211,34 @@ static void good_create(struct fuzz *f, uint16_t opcode, uint8_t switches, uint8
 	case PRM_CMD_CREATE_MKEY:
 		PRM_SET(mkc, c, access_mode_1_0, PRM_MKC_MODE_MTT);
 		prm_store32(c, prm_load32(c) | 0x7c00); /* all rights */
+		if (switches & 0x80) { /* over other keys; the list is the page list's bytes */
+			PRM_SET(mkc, c, access_mode_1_0, PRM_MKC_MODE_KLM);
+			PRM_SET(mkc, c, umr_en, switches >> 5 & 1);
+			PRM_SET(mkc, c, translations_octword_size, 8);
+		}
 		PRM_SET(mkc, c, qpn, 0xffffff);
 		PRM_SET(mkc, c, pd, newest(f, PD, 0));
 		PRM_SET64(mkc, c, start_addr, arena_at);
 		PRM_SET64(mkc, c, len, 8 * PAGE);
 		PRM_SET(mkc, c, log_page_size, 12);
+		if (switches == 0x40) { /* of device memory */
+			PRM_SET(mkc, c, access_mode_1_0, PRM_MKC_MODE_MEMIC & 3);
+			PRM_SET(mkc, c, access_mode_4_2, PRM_MKC_MODE_MEMIC >> 2);
+			PRM_SET64(mkc, c, start_addr, NM_MEMIC_START);
+			PRM_SET64(mkc, c, len, 64);
+		}
 		PRM_SET(create_mkey_in, in, translations_octword_actual_size, 4);
 		pages(PRM_PTR(create_mkey_in, in, klm_pas_mtt), first, 8);
+		break;
+	case PRM_CMD_ALLOC_MEMIC:
+		PRM_SET64(alloc_memic_in, in, range_start_addr, NM_MEMIC_START);
+		PRM_SET(alloc_memic_in, in, range_size, MEMIC_PAGES * PAGE);
+		PRM_SET(alloc_memic_in, in, memic_size, 64 * (switches % 64 + 1));
+		break;
+	case PRM_CMD_DEALLOC_MEMIC:
+		PRM_SET64(dealloc_memic_in, in, memic_start_addr,
+			  NM_MEMIC_START + 64 * (switches % 64));
+		PRM_SET(dealloc_memic_in, in, memic_size, 64 * (switches % 64 + 1));
 		break;
 	case PRM_CMD_CREATE_EQ:
 		PRM_SET(eqc, c, oi, switches & 1);
@@ -464,13 +486,14 @@ static uint8_t *guarded(uintptr_t at, size_t len)
 
 static void setup(struct fuzz *f)
 {
-	static uint8_t *arena, *uar;
+	static uint8_t *arena, *uar, *memic;
 	struct nm_config config = {.name = "fuzz",
 				   .mac = {2, 0, 0, 0, 0, 1},
 				   .link_is_ethernet = true,
 				   .port_mtu = 3,
 				   .qpn_prefix = 0x10000,
-				   .uar_pages = UAR_PAGES};
+				   .uar_pages = UAR_PAGES,
+				   .memic_pages = MEMIC_PAGES};
 	struct nm_ops ops = {
 		.ctx = f, .now_ns = fuzz_now, .link_send = fuzz_send, .event = fuzz_event};
 	struct nm_cmd_ctx ctx = {.space = &f->space};
@@ -480,6 +503,7 @@ static void setup(struct fuzz *f)
 	if (!arena) {
 		arena = guarded(arena_at, ARENA_PAGES * PAGE);
 		uar = guarded(arena_at + 0x1000000, UAR_PAGES * PAGE);
+		memic = guarded(arena_at + 0x2000000, MEMIC_PAGES * PAGE);
 	}
 	memset(arena, 0, ARENA_PAGES * PAGE);
 	memset(uar, 0, UAR_PAGES * PAGE);
@@ -488,6 +512,7 @@ static void setup(struct fuzz *f)
 	f->now_ns = 1000;
 	f->space = (struct nm_space){.ops = &arena_ops, .name = "arena"};
 	config.uar_base = uar;
+	config.memic_base = memic;
 	f->nic = nm_nic_create(&config, &ops, &why);
 	if (!f->nic) {
 		fprintf(stderr, "fuzz_command: %s\n", why);

@@ -14,6 +14,7 @@ struct fuzz_fabric {
 	struct hx_qp *a, *b;
 	uint8_t *mem[2]; /* of a, of b: margin, key, margin */
 	uint32_t key[2];
+	uint32_t lists[2][2]; /* of a, of b: keys for lists of keys, free */
 };
 
 /* Consumes the first byte: which spaces, which link, which service. B is in a group. */
@@ -37,6 +38,8 @@ static inline struct fuzz_fabric fuzz_open(uint8_t how)
 		memset(f.mem[i], 0x5a, FUZZ_MEM + 2 * FUZZ_MARGIN);
 		f.key[i] = hx_mkey(f.h, i, f.h->nic[i].pd, f.mem[i] + FUZZ_MARGIN, FUZZ_MEM,
 				   HX_ALL_RIGHTS);
+		for (uint32_t n = 0; n < 2; n++)
+			f.lists[i][n] = hx_free_key(f.h, i, f.h->nic[i].pd, 8);
 	}
 	hx_connect(f.a, f.b);
 	if (attr.st == PRM_QP_ST_UD)

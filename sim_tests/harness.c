@@ -301,6 +301,26 @@ uint32_t hx_mkey(struct hx *h, uint32_t nic, uint32_t pd, void *p, uint64_t len,
 	return make_mkey(h, nic, pd, p, len, rights, false);
 }
 
+uint32_t hx_free_key(struct hx *h, uint32_t nic, uint32_t pd, uint32_t octwords)
+{
+	enum { TAG = 0x77 };
+	uint8_t *mkc = PRM_PTR(create_mkey_in, h->in, mkc);
+
+	memset(h->in, 0, 0x110);
+	PRM_SET(cmd_in, h->in, opcode, PRM_CMD_CREATE_MKEY);
+	PRM_SET(mkc, mkc, free, 1);
+	PRM_SET(mkc, mkc, umr_en, 1);
+	PRM_SET(mkc, mkc, lr, 1);
+	PRM_SET(mkc, mkc, en_rinval, 1);
+	PRM_SET(mkc, mkc, access_mode_1_0, PRM_MKC_MODE_KLM);
+	PRM_SET(mkc, mkc, qpn, 0xffffff);
+	PRM_SET(mkc, mkc, mkey_7_0, TAG);
+	PRM_SET(mkc, mkc, pd, pd);
+	PRM_SET(mkc, mkc, translations_octword_size, octwords);
+	cr_assert_eq(hx_command(h, nic, 0x110), PRM_STATUS_OK, "%s", h->why);
+	return PRM_GET(create_mkey_out, h->out, mkey_index) << 8 | TAG;
+}
+
 uint32_t hx_mkey_reversed(struct hx *h, uint32_t nic, uint32_t pd, void *p, uint64_t len,
 			  uint8_t rights)
 {

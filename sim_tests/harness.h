@@ -105,6 +105,9 @@ uint32_t hx_mkey(struct hx *h, uint32_t nic, uint32_t pd, void *p, uint64_t len,
 /* The same with its pages in reverse order: no two are neighbours in memory. */
 uint32_t hx_mkey_reversed(struct hx *h, uint32_t nic, uint32_t pd, void *p, uint64_t len,
 			  uint8_t rights);
+/* A key that lists of other keys can be bound to, free: a memory window, or what
+ * mlx5dv_create_mkey() makes. Room for so many entries. */
+uint32_t hx_free_key(struct hx *h, uint32_t nic, uint32_t pd, uint32_t octwords);
 uint8_t hx_destroy(struct hx *h, uint32_t nic, uint16_t opcode, uint32_t number);
 
 struct hx_cq {

@@ -5,7 +5,7 @@
 #include "emu/nicmodel/wqe.h"
 #include "sim_tests/harness.h"
 
-enum { ANY_QPN = 0xffffff, TAG = 0x77, ROOM = 512 /* octowords of a list's key */ };
+enum { ANY_QPN = 0xffffff, ROOM = 512 /* octowords of a list's key */ };
 enum {
 	MASK_LEN = 1 << 0,
 	MASK_START = 1 << 6,
@@ -21,24 +21,9 @@ enum {
 	MASK_BIND = MASK_FREE | MASK_KEY | MASK_LEN | MASK_START | MASK_RIGHTS,
 };
 
-/* A key of KLMs, free: a memory window, or what mlx5dv_create_mkey() makes. */
 static uint32_t free_key(struct hx *h, uint32_t nic, uint32_t pd)
 {
-	uint8_t *mkc = PRM_PTR(create_mkey_in, h->in, mkc);
-
-	memset(h->in, 0, sizeof(h->in));
-	PRM_SET(cmd_in, h->in, opcode, PRM_CMD_CREATE_MKEY);
-	PRM_SET(mkc, mkc, free, 1);
-	PRM_SET(mkc, mkc, umr_en, 1);
-	PRM_SET(mkc, mkc, lr, 1);
-	PRM_SET(mkc, mkc, en_rinval, 1);
-	PRM_SET(mkc, mkc, access_mode_1_0, PRM_MKC_MODE_KLM);
-	PRM_SET(mkc, mkc, qpn, ANY_QPN);
-	PRM_SET(mkc, mkc, mkey_7_0, TAG);
-	PRM_SET(mkc, mkc, pd, pd);
-	PRM_SET(mkc, mkc, translations_octword_size, ROOM);
-	cr_assert_eq(hx_command(h, nic, 0x110), PRM_STATUS_OK, "%s", h->why);
-	return PRM_GET(create_mkey_out, h->out, mkey_index) << 8 | TAG;
+	return hx_free_key(h, nic, pd, ROOM);
 }
 
 /* Bytes behind the control segment, filled as libmlx5 does. */

@@ -294,6 +294,10 @@ struct nm_ops {
 	void (*event)(void *ctx, uint32_t eqn, uint32_t intr, const uint8_t *eqe);
 };
 
+/* Where the device memory begins in the BAR, behind the UAR pages: its addresses count from there.
+ */
+#define NM_MEMIC_START UINT64_C(0x2000000)
+
 /* What the port and the device are called. All numbers of one `gdakit run` tree are the same. */
 struct nm_config {
 	const char *name;   /* for messages, e.g. "mlx5_0" */

@@ -245,10 +245,6 @@ struct nm_umem {
 
 /* ---- device memory (cmd_memic.c) ---- */
 
-/* Where the device memory begins in the BAR: behind the UAR pages. Its addresses count from there.
- */
-#define NM_MEMIC_START UINT64_C(0x2000000)
-
 struct nm_memic {
 	struct nm_obj obj;
 	uint64_t start; /* address in the BAR */

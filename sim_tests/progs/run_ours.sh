@@ -151,6 +151,7 @@ rounded() # rounded N OPTION...: the client must say that its iterations became 
 }
 
 check
+alone "keys_check" 60 "$bin/keys_check"
 check -e
 check -q 1 -m 1024
 check -q 8 -m 256
