@@ -231,6 +231,8 @@ static void mailbox(struct out *o, const char *direction, uint16_t opcode, const
 	const struct prm_layout *layout = layout_of(opcode, direction);
 	const struct prm_layout *head = prm_layout_find(*direction == 'i' ? "cmd_in" : "cmd_out");
 
+	if (opcode == PRM_CMD_QUERY_HCA_CAP && *direction == 'o')
+		layout = NULL; /* capability() */
 	out_begin(o, direction);
 	if (len)
 		out_layout(o, "head", head, p, len);
@@ -239,6 +241,31 @@ static void mailbox(struct out *o, const char *direction, uint16_t opcode, const
 	if (o->json)
 		out_bytes(o, "bytes", p, len);
 	out_end(o);
+}
+
+/* QUERY_HCA_CAP: the layout of the capabilities follows from op_mod (type << 1 | current). */
+static const struct {
+	uint32_t type; /* enum prm_cap_type */
+	const char *layout;
+} capabilities[] = {
+	{PRM_CAP_GENERAL, "cmd_hca_cap"}, {PRM_CAP_GENERAL_2, "cmd_hca_cap_2"},
+	{PRM_CAP_ATOMIC, "atomic_caps"},  {PRM_CAP_ROCE, "roce_cap"},
+	{PRM_CAP_ODP, "odp_cap"},	  {PRM_CAP_ETHERNET_OFFLOADS, "eth_cap"},
+	{PRM_CAP_QOS, "qos_cap"},	  {PRM_CAP_DEVICE_MEMORY, "device_mem_cap"},
+};
+
+static void capability(struct out *o, const struct rec_event *ev)
+{
+	const size_t head = PRM_SIZE(cmd_out);
+	uint32_t type;
+
+	if (ev->blob_len[0] < PRM_SIZE(cmd_in) || ev->blob_len[1] < head)
+		return;
+	type = PRM_GET(cmd_in, ev->blob[0], op_mod) >> 1;
+	for (size_t i = 0; i < sizeof(capabilities) / sizeof(capabilities[0]); i++)
+		if (capabilities[i].type == type)
+			out_layout(o, "capability", prm_layout_find(capabilities[i].layout),
+				   ev->blob[1] + head, ev->blob_len[1] - head);
 }
 
 static void decode_command(struct out *o, const struct rec_event *ev)
@@ -260,6 +287,8 @@ static void decode_command(struct out *o, const struct rec_event *ev)
 	out_number(o, "out_len", c->out_len);
 	mailbox(o, "in", c->opcode, ev->blob[0], ev->blob_len[0]);
 	mailbox(o, "out", c->opcode, ev->blob[1], ev->blob_len[1]);
+	if (c->opcode == PRM_CMD_QUERY_HCA_CAP && !c->status)
+		capability(o, ev);
 }
 
 /* ---- WQEs (PRM, send WQE construction): octowords ---- */
