@@ -570,13 +570,16 @@ void world_locked(struct world *w, void (*fn)(void *arg), void *arg)
 bool world_peek(struct world *w, void (*fn)(void *arg), void *arg, uint64_t timeout_us)
 {
 	struct timespec until;
-	uint64_t ns = clock_ns() + timeout_us * 1000;
+	uint64_t ns;
 	bool locked;
 
-	until.tv_sec = (time_t)(ns / 1000000000);
+	/* ThreadSanitizer knows no pthread_mutex_clocklock(). */
+	clock_gettime(CLOCK_REALTIME, &until);
+	ns = (uint64_t)until.tv_nsec + timeout_us * 1000;
+	until.tv_sec += (time_t)(ns / 1000000000);
 	until.tv_nsec = (long)(ns % 1000000000);
 	atomic_fetch_add(&w->callers, 1);
-	locked = pthread_mutex_clocklock(&w->lock, CLOCK_MONOTONIC, &until) == 0;
+	locked = pthread_mutex_timedlock(&w->lock, &until) == 0;
 	if (locked)
 		fn(arg);
 	if (atomic_fetch_sub(&w->callers, 1) == 1)
