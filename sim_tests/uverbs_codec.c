@@ -179,15 +179,15 @@ Test(uverbs_codec, write_commands_are_bounded_and_known)
 	cr_expect_eq(ur_write(dev.fd, IB_USER_VERBS_CMD_QUERY_DEVICE, &in, 4, &out, sizeof(out),
 			      NULL, 0),
 		     -ENOSPC);
-	cr_expect_eq(ur_write(dev.fd, IB_USER_VERBS_CMD_OPEN_XRCD, &in, sizeof(in), &out,
+	cr_expect_eq(ur_write(dev.fd, IB_USER_VERBS_CMD_POST_SEND, &in, sizeof(in), &out,
 			      sizeof(out), NULL, 0),
 		     -EOPNOTSUPP);
 }
 
 Test(uverbs_codec, what_is_not_emulated_is_named)
 {
-	struct ib_uverbs_open_xrcd in = {0};
-	struct ib_uverbs_open_xrcd_resp out;
+	struct ib_uverbs_post_send in = {0};
+	struct ib_uverbs_post_send_resp out;
 	struct ur_dev dev;
 	struct ur_call c;
 	const char *said;
@@ -195,7 +195,7 @@ Test(uverbs_codec, what_is_not_emulated_is_named)
 
 	ur_open(&dev);
 	before = ur_hear();
-	ur_write(dev.fd, IB_USER_VERBS_CMD_OPEN_XRCD, &in, sizeof(in), &out, sizeof(out), NULL, 0);
+	ur_write(dev.fd, IB_USER_VERBS_CMD_POST_SEND, &in, sizeof(in), &out, sizeof(out), NULL, 0);
 	ur_write(dev.fd, IB_USER_VERBS_CMD_FLAG_EXTENDED | IB_USER_VERBS_EX_CMD_CREATE_FLOW, &in,
 		 sizeof(in), &out, sizeof(out), NULL, 0);
 	ur_begin(&c, UVERBS_OBJECT_COUNTERS, UVERBS_METHOD_COUNTERS_CREATE);
@@ -205,7 +205,7 @@ Test(uverbs_codec, what_is_not_emulated_is_named)
 	ur_begin(&c, UVERBS_OBJECT_DEVICE, 0x3f);
 	ur_run(dev.fd, &c);
 	said = ur_heard(before);
-	cr_assert_not_null(strstr(said, "write command OPEN_XRCD (0x25) is"), "said: %s", said);
+	cr_assert_not_null(strstr(said, "write command POST_SEND (0x1c) is"), "said: %s", said);
 	cr_assert_not_null(strstr(said, "EX_CREATE_FLOW (0x80000032) is"), "said: %s", said);
 	cr_assert_not_null(
 		strstr(said, "UVERBS_METHOD_COUNTERS_CREATE (0x0) of UVERBS_OBJECT_COUNTERS (0xf)"),

@@ -152,6 +152,76 @@ HX_TEST(xrc, losses_are_repaired_as_in_rc)
 	HX_OK(x.ini->scq, post(&x, PRM_WQE_RDMA_READ, x.srq[0]->number, MSG));
 }
 
+/* ---- two directions ---- */
+
+/*
+ * Posts the next message of the way back as soon as it sees one arrive, as a program would. That
+ * one is sent when the first of the way back has left, so that its ACK comes just before.
+ */
+struct reaction {
+	struct nm_observer observer;
+	struct xrc *x;
+	struct hx_qp *back;
+	struct hx_wr wr;
+	uint32_t cqn;
+	bool begun, armed, sent, acked;
+	bool acked_first;
+};
+
+static void react(void *ctx, const struct nm_event *ev)
+{
+	struct reaction *r = ctx;
+
+	if (ev->kind == NM_EV_CQE && r->armed && ev->cqe.cqn == r->cqn) {
+		r->armed = false;
+		hx_post(r->back, &r->wr);
+		hx_ring(r->back);
+	} else if (ev->kind == NM_EV_TX && !r->begun) {
+		r->begun = true;
+		post(r->x, PRM_WQE_SEND, r->x->srq[0]->number, 8);
+	} else if (ev->kind == NM_EV_TX && !r->armed && !r->sent) {
+		r->acked |= ev->packet->hdr[0] == XRC_BASE + 0x11;
+		r->sent = ev->packet->hdr[0] == XRC_BASE + 0x04;
+		r->acked_first = r->acked;
+	}
+}
+
+HX_TEST(xrc, the_ack_of_a_message_leaves_before_the_answer_that_its_completion_brings)
+{
+	struct xrc x = xrc(h);
+	struct hx_srq_attr srq_attr = {.create = PRM_CMD_CREATE_XRC_SRQ,
+				       .xrcd = hx_new(h, 0, PRM_CMD_ALLOC_XRCD),
+				       .cq = hx_cq(h, 0, 6)};
+	struct hx_srq *srq = hx_srq(h, 0, &srq_attr);
+	struct hx_qp *back = hx_qp(h, 1, &(struct hx_qp_attr){.st = PRM_QP_ST_XRC});
+	struct hx_qp *tgt =
+		hx_qp(h, 0, &(struct hx_qp_attr){.st = PRM_QP_ST_XRC, .xrcd = srq_attr.xrcd});
+	uint32_t key = hx_mkey(h, 1, h->nic[1].pd, x.bmem, MSG, HX_ALL_RIGHTS);
+	struct reaction r = {
+		.x = &x,
+		.back = back,
+		.cqn = x.cq[0]->cqn,
+		.wr = {.opcode = PRM_WQE_SEND,
+		       .srqn = srq->number,
+		       .nsge = 1,
+		       .sge = {{x.bmem, 8, key}}},
+	};
+
+	hx_connect(back, tgt);
+	for (uint32_t i = 0; i < 4; i++)
+		hx_srq_recv(srq, &(struct hx_sge){x.amem + MSG, 8, x.akey}, 1);
+	recv(&x, 0, 1);
+	r.observer = (struct nm_observer){
+		.ctx = &r, .mask = 1u << NM_EV_CQE | 1u << NM_EV_TX, .event = react};
+	nm_nic_add_observer(h->nic[1].nic, &r.observer);
+	hx_post(back, &r.wr);
+	hx_ring(back);
+	r.armed = true;
+	hx_quiet(h);
+	nm_nic_remove_observer(h->nic[1].nic, &r.observer);
+	cr_expect(r.sent && r.acked_first);
+}
+
 /* ---- who may name what ---- */
 
 static void refused(struct hx *h, struct xrc *x, uint32_t srqn, const char *why)

@@ -229,6 +229,21 @@ void nm_qp_schedule(struct nm_qp *qp)
 	nic->run_tail = &qp->run_next;
 }
 
+void nm_qp_schedule_first(struct nm_qp *qp)
+{
+	struct nm_nic *nic = qp->obj.nic;
+
+	nm_qp_unschedule(qp);
+	qp->runnable = true;
+	qp->run_next = nic->run_head;
+	qp->run_at = &nic->run_head;
+	if (nic->run_head)
+		nic->run_head->run_at = &qp->run_next;
+	else
+		nic->run_tail = &qp->run_next;
+	nic->run_head = qp;
+}
+
 void nm_qp_unschedule(struct nm_qp *qp)
 {
 	struct nm_nic *nic = qp->obj.nic;

@@ -695,7 +695,8 @@ void nm_diagnose(struct nm_nic *nic, uint32_t qpn, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* ---- scheduling (nic.c) ---- */
 
-void nm_qp_schedule(struct nm_qp *qp); /* has work: progress will serve it; idempotent */
+void nm_qp_schedule(struct nm_qp *qp);	     /* has work: progress will serve it; idempotent */
+void nm_qp_schedule_first(struct nm_qp *qp); /* before all that wait for their turn */
 void nm_qp_unschedule(struct nm_qp *qp);
 /* Arms (or moves) the QP's only timer, absolute time; UINT64_MAX disarms. Cannot fail. */
 void nm_qp_timer_set(struct nm_qp *qp, uint64_t at_ns);

@@ -53,11 +53,16 @@ void xrc_receive(struct nm_qp *qp, struct nm_packet *pkt, const struct roce_bth 
 {
 	bool response = (roce_ops[bth->opcode].flags & RF_RESP) != 0;
 
-	if (response ? qp->has_sq : qp->xrcd != NULL)
+	if (response ? qp->has_sq : qp->xrcd != NULL) {
 		rc_receive(qp, pkt, bth);
-	else
+		/* The ACK of a message before what its completion makes the program post on the
+		 * initiator beside it, as within a QP of RC (qp.c). */
+		if (!response)
+			nm_qp_schedule_first(qp);
+	} else {
 		nm_diagnose(qp->obj.nic, qp->obj.number,
 			    "%s with PSN 0x%06x for an XRC QP that %s: dropped",
 			    roce_ops[bth->opcode].name, bth->psn,
 			    response ? "sends nothing" : "is no target");
+	}
 }

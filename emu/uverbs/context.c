@@ -402,6 +402,7 @@ static void after_fork_child(void)
 	for (int fd = 0; fd < UV_FDS_KNOWN; fd++)
 		atomic_store_explicit(&command_ino[fd], 0, memory_order_relaxed);
 	uv_events_abandon();
+	uv_xrc_abandon();
 	uv_nic_abandon();
 	pthread_mutex_init(&face_lock, NULL);
 	pthread_mutex_init(&end_lock, NULL);

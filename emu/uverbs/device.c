@@ -37,6 +37,7 @@ enum device_cap_flags {
 	CAP_SYS_IMAGE_GUID = 1 << 11,
 	CAP_RC_RNR_NAK_GEN = 1 << 12,
 	CAP_MEM_WINDOWS = IB_UVERBS_DEVICE_MEM_WINDOW | IB_UVERBS_DEVICE_MEM_WINDOW_TYPE_2B,
+	CAP_XRC = 1 << 20,
 	CAP_BLOCK_MULTICAST_LOOPBACK = 1 << 22,
 };
 
@@ -97,7 +98,11 @@ static void fill_base(struct ib_uverbs_query_device_resp *r)
 	r->max_mcast_grp = 1u << GEN(log_max_mcg);
 	r->max_mcast_qp_attach = GEN(max_qp_mcg);
 	r->max_total_mcast_qp_attach = r->max_mcast_grp;
-	/* max_srq and XRC stay 0: this face refuses them. */
+	r->max_srq = 1u << GEN(log_max_srq);
+	r->max_srq_wr = uv_max_srq_wr();
+	r->max_srq_sge = uv_max_srq_sge();
+	if (GEN(xrc))
+		r->device_cap_flags |= CAP_XRC;
 }
 
 int uv_w_query_device(struct uv_req *req, const void *core_in, void *core_out)

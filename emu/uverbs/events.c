@@ -66,7 +66,7 @@ struct subscription {
 static pthread_mutex_t event_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct uv_event_file *files;
 static struct subscription *subscriptions;
-static struct uv_event_route *cqs[BUCKETS], *qps[BUCKETS];
+static struct uv_event_route *cqs[BUCKETS], *qps[BUCKETS], *srqs[BUCKETS];
 static int wake_fd = -1; /* eventfd: the watcher is to look at the list again */
 
 /* PRM event type -> enum ib_event_type (the ABI's numbers), for events about a QP (PRM, event
@@ -79,6 +79,14 @@ static const struct {
 	{PRM_EVENT_WQ_ACCESS_ERROR, 3}, {PRM_EVENT_COMM_EST, 4},
 	{PRM_EVENT_SQ_DRAINED, 5},	{PRM_EVENT_PATH_MIG, 6},
 	{PRM_EVENT_SRQ_LAST_WQE, 16},
+};
+/* The same for events about an SRQ. */
+static const struct {
+	uint8_t prm;
+	uint32_t ib;
+} srq_events[] = {
+	{PRM_EVENT_SRQ_CATAS_ERROR, 14},
+	{PRM_EVENT_SRQ_RQ_LIMIT, 15},
 };
 enum { IB_EVENT_CQ_ERR = 0 };
 
@@ -349,6 +357,11 @@ void uv_events_add_qp(struct uv_event_route *route, uint32_t qpn)
 	add_route(qps, route, qpn);
 }
 
+void uv_events_add_srq(struct uv_event_route *route, uint32_t srqn)
+{
+	add_route(srqs, route, srqn);
+}
+
 void uv_events_remove_cq(struct uv_event_route *route, uint32_t *comp_read, uint32_t *async_read)
 {
 	remove_route(cqs, route, comp_read, async_read);
@@ -359,6 +372,13 @@ void uv_events_remove_qp(struct uv_event_route *route, uint32_t *async_read)
 	uint32_t none;
 
 	remove_route(qps, route, &none, async_read);
+}
+
+void uv_events_remove_srq(struct uv_event_route *route, uint32_t *async_read)
+{
+	uint32_t none;
+
+	remove_route(srqs, route, &none, async_read);
 }
 
 int uv_events_subscribe(struct uv_event_file *file, uint16_t type, const struct uv_obj *obj,
@@ -403,6 +423,15 @@ static void put_async(struct uv_event_route *route, uint32_t ib_event)
 		route->async_sent++;
 }
 
+/* An XRC target has a route for each of its handles. */
+static void put_async_all(struct uv_event_route *const *table, unsigned int nic, uint32_t num,
+			  uint32_t ib_event)
+{
+	for (struct uv_event_route *r = table[num % BUCKETS]; r; r = r->next)
+		if (r->num == num && r->nic == nic)
+			put_async(r, ib_event);
+}
+
 static void completion(unsigned int nic, uint32_t cqn)
 {
 	struct uv_event_route *route = find_route(cqs, nic, cqn);
@@ -425,13 +454,12 @@ static void asynchronous(unsigned int nic, uint8_t type, const uint8_t *eqe)
 			put_async(route, IB_EVENT_CQ_ERR);
 		return;
 	}
-	for (size_t i = 0; i < sizeof(qp_events) / sizeof(qp_events[0]); i++) {
-		if (qp_events[i].prm != type)
-			continue;
-		route = find_route(qps, nic, PRM_GET(eqe, eqe, number));
-		if (route)
-			put_async(route, qp_events[i].ib);
-	}
+	for (size_t i = 0; i < sizeof(qp_events) / sizeof(qp_events[0]); i++)
+		if (qp_events[i].prm == type)
+			put_async_all(qps, nic, PRM_GET(eqe, eqe, number), qp_events[i].ib);
+	for (size_t i = 0; i < sizeof(srq_events) / sizeof(srq_events[0]); i++)
+		if (srq_events[i].prm == type)
+			put_async_all(srqs, nic, PRM_GET(eqe, eqe, number), srq_events[i].ib);
 }
 
 static void devx(unsigned int nic, uint8_t type, uint32_t num, const uint8_t *eqe)
@@ -605,6 +633,7 @@ void uv_events_abandon(void)
 	subscriptions = NULL;
 	memset(cqs, 0, sizeof(cqs));
 	memset(qps, 0, sizeof(qps));
+	memset(srqs, 0, sizeof(srqs));
 	if (wake_fd >= 0)
 		fds_close(wake_fd);
 	wake_fd = -1;

@@ -160,11 +160,13 @@ static const struct uv_attr_spec a_cq_destroy[] = {
 	KILL(UVERBS_ATTR_DESTROY_CQ_HANDLE, UV_CQ),
 	OUT_T(UVERBS_ATTR_DESTROY_CQ_RESP, M, struct ib_uverbs_destroy_cq_resp),
 };
-/* XRCD, SRQ and indirection table have no kind here yet: given, they are refused as unknown and
- * mandatory. */
+/* An indirection table has no kind here yet: given, it is refused as unknown and mandatory. A PD is
+ * optional because an XRC target has none. */
 static const struct uv_attr_spec a_qp_create[] = {
 	NEW(UVERBS_ATTR_CREATE_QP_HANDLE, UV_QP),
-	IDR(UVERBS_ATTR_CREATE_QP_PD_HANDLE, M, UV_PD),
+	IDR(UVERBS_ATTR_CREATE_QP_PD_HANDLE, O, UV_PD),
+	IDR(UVERBS_ATTR_CREATE_QP_XRCD_HANDLE, O, UV_XRCD),
+	IDR(UVERBS_ATTR_CREATE_QP_SRQ_HANDLE, O, UV_SRQ),
 	IDR(UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE, O, UV_CQ),
 	IDR(UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE, O, UV_CQ),
 	IN_T(UVERBS_ATTR_CREATE_QP_USER_HANDLE, M, uint64_t),
@@ -182,6 +184,30 @@ static const struct uv_attr_spec a_qp_destroy[] = {
 	KILL(UVERBS_ATTR_DESTROY_QP_HANDLE, UV_QP),
 	OUT_T(UVERBS_ATTR_DESTROY_QP_RESP, M, struct ib_uverbs_destroy_qp_resp),
 };
+static const struct uv_attr_spec a_srq_create[] = {
+	NEW(UVERBS_ATTR_CREATE_SRQ_HANDLE, UV_SRQ),
+	IDR(UVERBS_ATTR_CREATE_SRQ_PD_HANDLE, M, UV_PD),
+	IDR(UVERBS_ATTR_CREATE_SRQ_XRCD_HANDLE, O, UV_XRCD),
+	IDR(UVERBS_ATTR_CREATE_SRQ_CQ_HANDLE, O, UV_CQ),
+	IN_T(UVERBS_ATTR_CREATE_SRQ_USER_HANDLE, M, uint64_t),
+	IN_T(UVERBS_ATTR_CREATE_SRQ_MAX_WR, M, uint32_t),
+	IN_T(UVERBS_ATTR_CREATE_SRQ_MAX_SGE, M, uint32_t),
+	IN_T(UVERBS_ATTR_CREATE_SRQ_LIMIT, M, uint32_t),
+	IN_T(UVERBS_ATTR_CREATE_SRQ_MAX_NUM_TAGS, O, uint32_t),
+	IN(UVERBS_ATTR_CREATE_SRQ_TYPE, M, 4, 8),
+	FD(UVERBS_ATTR_CREATE_SRQ_EVENT_FD, O),
+	OUT_T(UVERBS_ATTR_CREATE_SRQ_RESP_MAX_WR, M, uint32_t),
+	OUT_T(UVERBS_ATTR_CREATE_SRQ_RESP_MAX_SGE, M, uint32_t),
+	OUT_T(UVERBS_ATTR_CREATE_SRQ_RESP_SRQ_NUM, O, uint32_t),
+	UHW_IN,
+	UHW_OUT,
+};
+static const struct uv_attr_spec a_srq_destroy[] = {
+	KILL(UVERBS_ATTR_DESTROY_SRQ_HANDLE, UV_SRQ),
+	OUT_T(UVERBS_ATTR_DESTROY_SRQ_RESP, M, struct ib_uverbs_destroy_srq_resp),
+};
+static const struct uv_attr_spec a_xrcd_destroy[] = {
+	KILL(UVERBS_ATTR_DESTROY_XRCD_HANDLE, UV_XRCD)};
 static const struct uv_attr_spec a_uar_alloc[] = {
 	NEW(MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE, UV_UAR),
 	IN(MLX5_IB_ATTR_UAR_OBJ_ALLOC_TYPE, M, 4, 8),
@@ -312,6 +338,9 @@ const struct uv_method uv_methods[] = {
 	METHOD(UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_DESTROY, uv_cq_destroy, a_cq_destroy),
 	METHOD(UVERBS_OBJECT_QP, UVERBS_METHOD_QP_CREATE, uv_qp_create, a_qp_create),
 	METHOD(UVERBS_OBJECT_QP, UVERBS_METHOD_QP_DESTROY, uv_qp_destroy, a_qp_destroy),
+	METHOD(UVERBS_OBJECT_SRQ, UVERBS_METHOD_SRQ_CREATE, uv_srq_create, a_srq_create),
+	METHOD(UVERBS_OBJECT_SRQ, UVERBS_METHOD_SRQ_DESTROY, uv_srq_destroy, a_srq_destroy),
+	METHOD(UVERBS_OBJECT_XRCD, UVERBS_METHOD_XRCD_DESTROY, uv_destroy_handle, a_xrcd_destroy),
 	METHOD(MLX5_IB_OBJECT_UAR, MLX5_IB_METHOD_UAR_OBJ_ALLOC, uv_uar_alloc, a_uar_alloc),
 	METHOD(MLX5_IB_OBJECT_UAR, MLX5_IB_METHOD_UAR_OBJ_DESTROY, uv_destroy_handle,
 	       a_uar_destroy),
@@ -379,6 +408,10 @@ const struct uv_write uv_writes[] = {
 	WRITE(MODIFY_QP, SZ(modify_qp), 0, uv_w_modify_qp),
 	WRITE_EX(MODIFY_QP, SZ(modify_qp), 0, uv_w_ex_modify_qp),
 	WRITE(QUERY_QP, SZ(query_qp), SZ(query_qp_resp), uv_w_query_qp),
+	WRITE(OPEN_QP, SZ(open_qp), SZ(create_qp_resp), uv_w_open_qp),
+	WRITE(MODIFY_SRQ, SZ(modify_srq), 0, uv_w_modify_srq),
+	WRITE(QUERY_SRQ, SZ(query_srq), SZ(query_srq_resp), uv_w_query_srq),
+	WRITE(OPEN_XRCD, SZ(open_xrcd), SZ(open_xrcd_resp), uv_w_open_xrcd),
 };
 const unsigned int uv_nwrites = sizeof(uv_writes) / sizeof(uv_writes[0]);
 
@@ -390,6 +423,8 @@ const struct uv_kind_ops uv_kinds[UV_KINDS] = {
 	[UV_AH] = {"address handle", uv_ah_destroy},
 	[UV_CQ] = {"completion queue", uv_cq_release},
 	[UV_QP] = {"queue pair", uv_qp_release},
+	[UV_SRQ] = {"shared receive queue", uv_srq_release},
+	[UV_XRCD] = {"XRC domain", uv_xrcd_release},
 	[UV_UAR] = {"UAR", uv_uar_release},
 	[UV_VAR] = {"VAR", uv_var_release},
 	[UV_DEVX_OBJ] = {"DevX object", uv_devx_obj_release},

@@ -111,7 +111,10 @@ static bool rings_page(struct uv_ctx *ctx, const struct uv_obj *obj, uint32_t ua
 	if (obj->kind != UV_QP &&
 	    !(obj->kind == UV_DEVX_OBJ && devx->create_opcode == PRM_CMD_CREATE_QP))
 		return false;
-	return !uv_qp_query_context(ctx, obj->num, qpc) && PRM_GET(qpc, qpc, uar_page) == uar_page;
+	if (obj->kind == UV_QP && ((const struct uv_qp *)obj)->target)
+		return false; /* rings none */
+	return !uv_qp_query_context(ctx->uid, obj->num, qpc) &&
+	       PRM_GET(qpc, qpc, uar_page) == uar_page;
 }
 
 /* Page `slot` of the context's file goes: says who is left with it. */

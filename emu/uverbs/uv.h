@@ -10,7 +10,7 @@
  *   face.c          the NICs of this process
  *   mem.c           addresses that the program names
  *   device.c        what the device and the port are
- *   verbs_*.c       PD, MR, MW, AH, CQ, QP -> PRM commands
+ *   verbs_*.c       PD, MR, MW, AH, CQ, QP, SRQ, XRC domain -> PRM commands
  *   devx.c          mailboxes, umems, UARs
  *   pages.c         pages of the command file that are no doorbells
  *   events.c        EQEs -> event fds, and who has read how many
@@ -110,6 +110,8 @@ enum uv_kind {
 	UV_AH,
 	UV_CQ,
 	UV_QP,
+	UV_SRQ,
+	UV_XRCD,
 	UV_UAR,
 	UV_VAR,
 	UV_DEVX_OBJ,
@@ -166,13 +168,23 @@ struct uv_cq {
 	uint8_t cqe_size; /* bytes */
 };
 
+struct uv_srq {
+	struct uv_obj obj;
+	struct uv_event_route route;
+	uint8_t type; /* enum ib_uverbs_srq_type */
+	uint32_t max_wr, max_sge;
+};
+
+struct uv_target;
+
 struct uv_qp {
 	struct uv_obj obj;
 	struct uv_event_route route;
-	uint8_t type;  /* enum ib_uverbs_qp_type */
-	uint8_t state; /* enum ib_qp_state, what the last modify left */
+	uint16_t uid;		  /* who commands it: the context, the driver (0) an XRC target */
+	struct uv_target *target; /* XRC target: what all handles of it share; else NULL */
+	uint8_t type;		  /* enum ib_uverbs_qp_type */
+	uint8_t state;		  /* enum ib_qp_state, what the last modify left */
 	bool sig_all;
-	bool has_srq;
 	struct uv_group *groups; /* verbs_ah.c: multicast groups that it is in */
 	struct ib_uverbs_qp_cap cap;
 	uint32_t access;	    /* last qp_access_flags */
@@ -406,14 +418,17 @@ struct uv_event_file *uv_events_open(struct uv_ctx *ctx, enum uv_event_file_kind
 /* The event file of this context behind the program's fd; NULL: not one of that kind. */
 struct uv_event_file *uv_events_find(struct uv_ctx *ctx, enum uv_event_file_kind kind, int fd);
 void uv_events_add_cq(struct uv_event_route *route, uint32_t cqn);
+/* A QP may have several (XRC target): each gets its events. */
 void uv_events_add_qp(struct uv_event_route *route, uint32_t qpn);
+void uv_events_add_srq(struct uv_event_route *route, uint32_t srqn);
 /*
- * Ends the events of a CQ or QP: those that the program has not read are withdrawn. Counts are of
- * those it has read, which is what destroy reports (libibverbs waits until it has acknowledged
+ * Ends the events of a CQ, QP or SRQ: those that the program has not read are withdrawn. Counts are
+ * of those it has read, which is what destroy reports (libibverbs waits until it has acknowledged
  * exactly so many).
  */
 void uv_events_remove_cq(struct uv_event_route *route, uint32_t *comp_read, uint32_t *async_read);
 void uv_events_remove_qp(struct uv_event_route *route, uint32_t *async_read);
+void uv_events_remove_srq(struct uv_event_route *route, uint32_t *async_read);
 /*
  * DevX subscription: events of PRM type `type` about `obj` (NULL: that name no object) reach `file`
  * with `cookie`, or add 1 to the eventfd `signal_fd` if it is not -1. 0, -ENOMEM, -EBADF.
@@ -461,6 +476,8 @@ UV_HANDLER(uv_cq_create);
 UV_HANDLER(uv_cq_destroy);
 UV_HANDLER(uv_qp_create);
 UV_HANDLER(uv_qp_destroy);
+UV_HANDLER(uv_srq_create);
+UV_HANDLER(uv_srq_destroy);
 UV_HANDLER(uv_uar_alloc);
 UV_HANDLER(uv_var_alloc);
 UV_HANDLER(uv_mlx5_query_port);
@@ -493,6 +510,10 @@ UV_WRITE_HANDLER(uv_w_resize_cq);
 UV_WRITE_HANDLER(uv_w_modify_qp);
 UV_WRITE_HANDLER(uv_w_ex_modify_qp);
 UV_WRITE_HANDLER(uv_w_query_qp);
+UV_WRITE_HANDLER(uv_w_open_qp);
+UV_WRITE_HANDLER(uv_w_modify_srq);
+UV_WRITE_HANDLER(uv_w_query_srq);
+UV_WRITE_HANDLER(uv_w_open_xrcd);
 
 /*
  * Fills a CQ's arm word, UV_CQ_ARM_OFFSET bytes into its record, with one that no program arms with
@@ -500,6 +521,11 @@ UV_WRITE_HANDLER(uv_w_query_qp);
  */
 enum { UV_CQ_ARM_OFFSET = 4 };
 int uv_cq_arm_sentinel(uint64_t arm_addr);
+
+/* What the device takes of a shared receive queue. */
+uint32_t uv_max_srq_wr(void);
+uint32_t uv_max_srq_sge(void);
+void uv_xrc_abandon(void); /* in the child of a fork */
 
 int uv_pd_destroy(struct uv_ctx *ctx, struct uv_obj *obj);
 int uv_mr_destroy(struct uv_ctx *ctx, struct uv_obj *obj);
@@ -512,6 +538,8 @@ void uv_groups_forget(struct uv_qp *qp); /* the QP has ended */
 int uv_ah_destroy(struct uv_ctx *ctx, struct uv_obj *obj);
 int uv_cq_release(struct uv_ctx *ctx, struct uv_obj *obj);
 int uv_qp_release(struct uv_ctx *ctx, struct uv_obj *obj);
+int uv_srq_release(struct uv_ctx *ctx, struct uv_obj *obj);
+int uv_xrcd_release(struct uv_ctx *ctx, struct uv_obj *obj);
 int uv_uar_release(struct uv_ctx *ctx, struct uv_obj *obj);
 int uv_var_release(struct uv_ctx *ctx, struct uv_obj *obj);
 int uv_devx_obj_release(struct uv_ctx *ctx, struct uv_obj *obj);

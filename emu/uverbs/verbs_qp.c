@@ -8,7 +8,6 @@
 #include "emu/uverbs/verbs_qp.h"
 
 enum {
-	PM_STATE_MIGRATED = 3,
 	QPC_LOG_RQ_STRIDE_MIN = 4, /* the field counts from 16 bytes */
 	QP_FLAGS_KNOWN =
 		IB_UVERBS_QP_CREATE_SQ_SIG_ALL | IB_UVERBS_QP_CREATE_BLOCK_MULTICAST_LOOPBACK,
@@ -17,7 +16,7 @@ enum {
 struct qp_request {
 	uint8_t type;
 	uint32_t flags;
-	struct uv_obj *pd, *send_cq, *recv_cq;
+	struct uv_obj *pd, *send_cq, *recv_cq, *srq, *xrcd;
 	struct ib_uverbs_qp_cap cap;
 	struct mlx5_ib_create_qp drv;
 	uint64_t rq_bytes, sq_bytes;
@@ -43,6 +42,9 @@ static int service_type(uint8_t type)
 		return PRM_QP_ST_UC;
 	case IB_UVERBS_QPT_UD:
 		return PRM_QP_ST_UD;
+	case IB_UVERBS_QPT_XRC_INI:
+	case IB_UVERBS_QPT_XRC_TGT:
+		return PRM_QP_ST_XRC;
 	default:
 		return -1;
 	}
@@ -87,6 +89,27 @@ static int check_geometry(struct qp_request *r)
 	return uv_range_check(d->db_addr, 8, false);
 }
 
+/* What a QP that posts WQEs needs. */
+static int check_uses(struct qp_request *r)
+{
+	const bool xrc = r->type == IB_UVERBS_QPT_XRC_INI;
+
+	if (!r->pd)
+		return uv_refuse(EINVAL, "QP_CREATE: the PD is missing");
+	if (!r->send_cq || (!xrc && !r->recv_cq))
+		return uv_refuse(EINVAL, "QP_CREATE: %s CQ is missing",
+				 r->send_cq ? "receive" : "send");
+	if (xrc && r->drv.rq_wqe_count)
+		return uv_refuse(EINVAL, "QP_CREATE: XRC_INI with %u receive WQEs",
+				 r->drv.rq_wqe_count);
+	if (r->srq && (xrc || r->drv.rq_wqe_count))
+		return uv_refuse(EINVAL, "QP_CREATE: %s with a shared receive queue",
+				 xrc ? "XRC_INI" : "receive WQEs");
+	if (r->srq && ((struct uv_srq *)r->srq)->type != IB_UVERBS_SRQT_BASIC)
+		return uv_refuse(EINVAL, "QP_CREATE: the shared receive queue is one of XRC");
+	return check_geometry(r);
+}
+
 static int parse(struct uv_req *req, struct qp_request *r)
 {
 	const uint32_t no = MLX5_QP_FLAG_SIGNATURE | MLX5_QP_FLAG_TYPE_DCT | MLX5_QP_FLAG_TYPE_DCI;
@@ -97,6 +120,8 @@ static int parse(struct uv_req *req, struct qp_request *r)
 	r->pd = uv_obj(req, UVERBS_ATTR_CREATE_QP_PD_HANDLE);
 	r->send_cq = uv_obj(req, UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE);
 	r->recv_cq = uv_obj(req, UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE);
+	r->srq = uv_obj(req, UVERBS_ATTR_CREATE_QP_SRQ_HANDLE);
+	r->xrcd = uv_obj(req, UVERBS_ATTR_CREATE_QP_XRCD_HANDLE);
 	ret = uv_in(req, UVERBS_ATTR_CREATE_QP_CAP, &r->cap, sizeof(r->cap));
 	if (!ret)
 		ret = uv_in(req, UVERBS_ATTR_UHW_IN, &r->drv, sizeof(r->drv));
@@ -113,13 +138,12 @@ static int parse(struct uv_req *req, struct qp_request *r)
 		return uv_refuse(EOPNOTSUPP,
 				 "QP_CREATE: mlx5 flags 0x%x are not emulated (WQE signature, DC)",
 				 r->drv.flags & no);
+	if (r->type == IB_UVERBS_QPT_XRC_TGT)
+		return r->xrcd ? 0 : uv_refuse(EINVAL, "QP_CREATE: XRC_TGT without a domain");
 	if (!(r->drv.flags & MLX5_QP_FLAG_UAR_PAGE_INDEX))
 		return uv_refuse(EOPNOTSUPP,
 				 "QP_CREATE: without a UAR page of its own (old library)");
-	if (!r->send_cq || !r->recv_cq)
-		return uv_refuse(EINVAL, "QP_CREATE: %s CQ is missing",
-				 r->send_cq ? "receive" : "send");
-	return check_geometry(r);
+	return check_uses(r);
 }
 
 static void fill_qpc(const struct qp_request *r, const struct uv_pages *pages, uint8_t *qpc)
@@ -127,7 +151,7 @@ static void fill_qpc(const struct qp_request *r, const struct uv_pages *pages, u
 	const struct mlx5_ib_create_qp *d = &r->drv;
 
 	PRM_SET(qpc, qpc, st, (uint32_t)service_type(r->type));
-	PRM_SET(qpc, qpc, pm_state, PM_STATE_MIGRATED);
+	PRM_SET(qpc, qpc, pm_state, UV_PM_STATE_MIGRATED);
 	PRM_SET(qpc, qpc, block_lb_mc, !!(r->flags & IB_UVERBS_QP_CREATE_BLOCK_MULTICAST_LOOPBACK));
 	PRM_SET(qpc, qpc, pd, r->pd->num);
 	PRM_SET(qpc, qpc, uar_page, d->bfreg_index);
@@ -140,11 +164,14 @@ static void fill_qpc(const struct qp_request *r, const struct uv_pages *pages, u
 		PRM_SET(qpc, qpc, log_rq_size, log2_of(d->rq_wqe_count));
 		PRM_SET(qpc, qpc, log_rq_stride, d->rq_wqe_shift - QPC_LOG_RQ_STRIDE_MIN);
 		PRM_SET(qpc, qpc, rq_type, PRM_RQ_REGULAR);
+	} else if (r->srq) {
+		PRM_SET(qpc, qpc, rq_type, PRM_RQ_SRQ);
+		PRM_SET(qpc, qpc, srqn_rmpn_xrqn, r->srq->num);
 	} else {
 		PRM_SET(qpc, qpc, rq_type, PRM_RQ_NONE);
 	}
 	PRM_SET(qpc, qpc, cqn_snd, r->send_cq->num);
-	PRM_SET(qpc, qpc, cqn_rcv, r->recv_cq->num);
+	PRM_SET(qpc, qpc, cqn_rcv, r->recv_cq ? r->recv_cq->num : 0);
 	PRM_SET64(qpc, qpc, dbr_addr, d->db_addr);
 	if (!pages->count)
 		return;
@@ -205,10 +232,14 @@ int uv_qp_create(struct uv_req *req)
 	if (ret)
 		return ret;
 	qp = uv_obj_new(req->ctx, UV_QP, sizeof(*qp),
-			(struct uv_obj *[]){r.pd, r.send_cq, r.recv_cq}, 3);
+			r.type == IB_UVERBS_QPT_XRC_TGT
+				? (struct uv_obj *[]){r.xrcd, NULL, NULL, NULL}
+				: (struct uv_obj *[]){r.pd, r.send_cq, r.recv_cq, r.srq},
+			UV_MAX_USES);
 	if (!qp)
 		return -ENOMEM;
 	qp->type = r.type;
+	qp->uid = req->ctx->uid;
 	/* What there is, not what was asked for (mlx5_ib answers so). */
 	qp->cap = r.cap;
 	qp->cap.max_recv_wr = r.drv.rq_wqe_count;
@@ -222,7 +253,8 @@ int uv_qp_create(struct uv_req *req)
 			EBADF, "QP_CREATE: fd %d is not an asynchronous event file of this context",
 			async);
 	if (!ret)
-		ret = create_in_nic(req->ctx, qp, &r);
+		ret = r.type == IB_UVERBS_QPT_XRC_TGT ? uv_target_open(qp, r.xrcd, 0)
+						      : create_in_nic(req->ctx, qp, &r);
 	if (ret) {
 		uv_obj_free(req->ctx, &qp->obj);
 		return ret;
@@ -237,21 +269,27 @@ int uv_qp_create(struct uv_req *req)
 /* ---- destroy ---- */
 
 /* A driver resets a QP before it destroys it, so that nothing is in flight. */
-static int destroy_in_nic(struct uv_ctx *ctx, struct uv_obj *obj)
+int uv_qp_destroy_in_nic(uint16_t uid, uint32_t qpn)
 {
-	int ret = uv_command_simple(ctx->uid, "2RST_QP", PRM_CMD_QP_2RST, obj->num, NULL);
+	int ret = uv_command_simple(uid, "2RST_QP", PRM_CMD_QP_2RST, qpn, NULL);
 
 	if (ret)
-		uv_say("QP 0x%x is destroyed without a reset", obj->num);
-	return uv_command_simple(ctx->uid, "DESTROY_QP", PRM_CMD_DESTROY_QP, obj->num, NULL);
+		uv_say("QP 0x%x is destroyed without a reset", qpn);
+	return uv_command_simple(uid, "DESTROY_QP", PRM_CMD_DESTROY_QP, qpn, NULL);
+}
+
+static int destroy_in_nic(struct uv_qp *qp)
+{
+	return qp->target ? uv_target_close(qp) : uv_qp_destroy_in_nic(qp->uid, qp->obj.num);
 }
 
 int uv_qp_release(struct uv_ctx *ctx, struct uv_obj *obj)
 {
 	struct uv_qp *qp = (struct uv_qp *)obj;
 	uint32_t async;
-	int ret = destroy_in_nic(ctx, obj);
+	int ret = destroy_in_nic(qp);
 
+	(void)ctx;
 	if (ret)
 		return ret;
 	uv_events_unsubscribe(obj);
@@ -271,7 +309,7 @@ int uv_qp_destroy(struct uv_req *req)
 				 qp->obj.users);
 	if (qp->groups)
 		return uv_refuse(EBUSY, "QP 0x%x is in a multicast group", qp->obj.num);
-	ret = destroy_in_nic(req->ctx, &qp->obj);
+	ret = destroy_in_nic(qp);
 	if (ret)
 		return ret;
 	uv_events_unsubscribe(&qp->obj);
@@ -295,15 +333,15 @@ uint8_t uv_qp_state_of_prm(uint8_t prm)
 	return prm < sizeof(table) ? table[prm] : UV_QPS_ERR;
 }
 
-int uv_qp_query_context(struct uv_ctx *ctx, uint32_t qpn, uint8_t qpc[PRM_qpc_SIZE])
+int uv_qp_query_context(uint16_t uid, uint32_t qpn, uint8_t qpc[PRM_qpc_SIZE])
 {
 	uint8_t in[PRM_obj_in_SIZE] = {0}, out[PRM_query_qp_out_SIZE] = {0};
 	int ret;
 
 	PRM_SET(cmd_in, in, opcode, PRM_CMD_QUERY_QP);
-	PRM_SET(cmd_in, in, uid, ctx->uid);
+	PRM_SET(cmd_in, in, uid, uid);
 	PRM_SET(obj_in, in, number, qpn);
-	ret = uv_command(ctx->uid, "QUERY_QP", in, sizeof(in), out, sizeof(out));
+	ret = uv_command(uid, "QUERY_QP", in, sizeof(in), out, sizeof(out));
 	if (!ret)
 		memcpy(qpc, PRM_PTR(query_qp_out, out, qpc), PRM_qpc_SIZE);
 	return ret;
@@ -347,20 +385,20 @@ int uv_w_query_qp(struct uv_req *req, const void *core_in, void *core_out)
 
 	if (!qp || qp->obj.kind != UV_QP)
 		return uv_refuse(EINVAL, "QUERY_QP: handle %u is not a queue pair", in->qp_handle);
-	ret = uv_qp_query_context(req->ctx, qp->obj.num, qpc);
+	ret = uv_qp_query_context(qp->uid, qp->obj.num, qpc);
 	if (ret)
 		return ret;
 	qp->state = uv_qp_state_of_prm((uint8_t)PRM_GET(qpc, qpc, state));
 	r->qp_state = r->cur_qp_state = qp->state;
 	r->sq_draining = PRM_GET(qpc, qpc, state) == PRM_QP_SQ_DRAINING;
 	r->path_mtu = (uint8_t)PRM_GET(qpc, qpc, mtu);
-	r->path_mig_state = PRM_GET(qpc, qpc, pm_state) == PM_STATE_MIGRATED ? 0 : 1;
+	r->path_mig_state = PRM_GET(qpc, qpc, pm_state) == UV_PM_STATE_MIGRATED ? 0 : 1;
 	r->qkey = PRM_GET(qpc, qpc, q_key);
 	r->rq_psn = PRM_GET(qpc, qpc, next_rcv_psn);
 	r->sq_psn = PRM_GET(qpc, qpc, next_send_psn);
 	r->dest_qp_num = PRM_GET(qpc, qpc, remote_qpn);
 	r->qp_access_flags = access_of(qpc);
-	if (qp->type == IB_UVERBS_QPT_RC || qp->type == IB_UVERBS_QPT_UC)
+	if (qp->type != IB_UVERBS_QPT_UD)
 		fill_dest(ads, &r->dest);
 	r->pkey_index = (uint16_t)PRM_GET(ads, ads, pkey_index);
 	r->port_num = (uint8_t)PRM_GET(ads, ads, vhca_port_num);

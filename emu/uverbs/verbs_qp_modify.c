@@ -8,7 +8,7 @@
 
 #include "emu/uverbs/verbs_qp.h"
 
-enum { RC, UC, UD, TYPES };
+enum { RC, UC, UD, XRC_INI, XRC_TGT, TYPES };
 
 /* Attributes of one transition, beside the two states, which are always allowed. */
 struct transition {
@@ -29,7 +29,9 @@ static const struct transition transitions[] = {
 	 PRM_CMD_RST2INIT_QP,
 	 "RST2INIT_QP",
 	 {UV_QP_PKEY_INDEX | UV_QP_PORT | UV_QP_ACCESS,
-	  UV_QP_PKEY_INDEX | UV_QP_PORT | UV_QP_ACCESS, UV_QP_PKEY_INDEX | UV_QP_PORT | UV_QP_QKEY},
+	  UV_QP_PKEY_INDEX | UV_QP_PORT | UV_QP_ACCESS, UV_QP_PKEY_INDEX | UV_QP_PORT | UV_QP_QKEY,
+	  UV_QP_PKEY_INDEX | UV_QP_PORT | UV_QP_ACCESS,
+	  UV_QP_PKEY_INDEX | UV_QP_PORT | UV_QP_ACCESS},
 	 {0},
 	 {0}},
 	{UV_QPS_INIT,
@@ -38,39 +40,54 @@ static const struct transition transitions[] = {
 	 "INIT2INIT_QP",
 	 {0},
 	 {UV_QP_PKEY_INDEX | UV_QP_PORT | UV_QP_ACCESS,
-	  UV_QP_PKEY_INDEX | UV_QP_PORT | UV_QP_ACCESS, UV_QP_PKEY_INDEX | UV_QP_PORT | UV_QP_QKEY},
+	  UV_QP_PKEY_INDEX | UV_QP_PORT | UV_QP_ACCESS, UV_QP_PKEY_INDEX | UV_QP_PORT | UV_QP_QKEY,
+	  UV_QP_PKEY_INDEX | UV_QP_PORT | UV_QP_ACCESS,
+	  UV_QP_PKEY_INDEX | UV_QP_PORT | UV_QP_ACCESS},
 	 {ACCESS_BITS | PRM_OPTPAR_PKEY | PRM_OPTPAR_PRI_PORT,
 	  PRM_OPTPAR_RWE | PRM_OPTPAR_PKEY | PRM_OPTPAR_PRI_PORT,
-	  PRM_OPTPAR_PKEY | PRM_OPTPAR_QKEY | PRM_OPTPAR_PRI_PORT}},
+	  PRM_OPTPAR_PKEY | PRM_OPTPAR_QKEY | PRM_OPTPAR_PRI_PORT,
+	  ACCESS_BITS | PRM_OPTPAR_PKEY | PRM_OPTPAR_PRI_PORT,
+	  ACCESS_BITS | PRM_OPTPAR_PKEY | PRM_OPTPAR_PRI_PORT}},
 	{UV_QPS_INIT,
 	 UV_QPS_RTR,
 	 PRM_CMD_INIT2RTR_QP,
 	 "INIT2RTR_QP",
-	 {CONNECT | UV_QP_MAX_DEST_RD_ATOMIC | UV_QP_MIN_RNR_TIMER, CONNECT, 0},
+	 {CONNECT | UV_QP_MAX_DEST_RD_ATOMIC | UV_QP_MIN_RNR_TIMER, CONNECT, 0, CONNECT,
+	  CONNECT | UV_QP_MAX_DEST_RD_ATOMIC | UV_QP_MIN_RNR_TIMER},
 	 {ALT | UV_QP_ACCESS | UV_QP_PKEY_INDEX, ALT | UV_QP_ACCESS | UV_QP_PKEY_INDEX,
-	  UV_QP_PKEY_INDEX | UV_QP_QKEY},
+	  UV_QP_PKEY_INDEX | UV_QP_QKEY, ALT | UV_QP_ACCESS | UV_QP_PKEY_INDEX,
+	  ALT | UV_QP_ACCESS | UV_QP_PKEY_INDEX},
 	 {ACCESS_BITS | PRM_OPTPAR_PKEY, PRM_OPTPAR_RWE | PRM_OPTPAR_PKEY,
-	  PRM_OPTPAR_PKEY | PRM_OPTPAR_QKEY}},
+	  PRM_OPTPAR_PKEY | PRM_OPTPAR_QKEY, ACCESS_BITS | PRM_OPTPAR_PKEY,
+	  ACCESS_BITS | PRM_OPTPAR_PKEY}},
 	{UV_QPS_RTR,
 	 UV_QPS_RTS,
 	 PRM_CMD_RTR2RTS_QP,
 	 "RTR2RTS_QP",
 	 {UV_QP_TIMEOUT | UV_QP_RETRY_CNT | UV_QP_RNR_RETRY | UV_QP_SQ_PSN | UV_QP_MAX_RD_ATOMIC,
-	  UV_QP_SQ_PSN, UV_QP_SQ_PSN},
+	  UV_QP_SQ_PSN, UV_QP_SQ_PSN,
+	  UV_QP_TIMEOUT | UV_QP_RETRY_CNT | UV_QP_RNR_RETRY | UV_QP_SQ_PSN | UV_QP_MAX_RD_ATOMIC,
+	  UV_QP_TIMEOUT | UV_QP_SQ_PSN},
 	 {ALT | UV_QP_ACCESS | UV_QP_MIN_RNR_TIMER | UV_QP_PATH_MIG,
-	  ALT | UV_QP_ACCESS | UV_QP_PATH_MIG, UV_QP_QKEY},
+	  ALT | UV_QP_ACCESS | UV_QP_PATH_MIG, UV_QP_QKEY, ALT | UV_QP_ACCESS | UV_QP_PATH_MIG,
+	  ALT | UV_QP_ACCESS | UV_QP_MIN_RNR_TIMER | UV_QP_PATH_MIG},
 	 {ACCESS_BITS | PRM_OPTPAR_PM_STATE | PRM_OPTPAR_RNR_TIMEOUT,
-	  PRM_OPTPAR_RWE | PRM_OPTPAR_PM_STATE, PRM_OPTPAR_QKEY}},
+	  PRM_OPTPAR_RWE | PRM_OPTPAR_PM_STATE, PRM_OPTPAR_QKEY,
+	  ACCESS_BITS | PRM_OPTPAR_PM_STATE | PRM_OPTPAR_RNR_TIMEOUT,
+	  ACCESS_BITS | PRM_OPTPAR_PM_STATE | PRM_OPTPAR_RNR_TIMEOUT}},
 	{UV_QPS_RTS,
 	 UV_QPS_RTS,
 	 PRM_CMD_RTS2RTS_QP,
 	 "RTS2RTS_QP",
 	 {0},
 	 {ALT | UV_QP_ACCESS | UV_QP_MIN_RNR_TIMER | UV_QP_PATH_MIG,
-	  ALT | UV_QP_ACCESS | UV_QP_PATH_MIG, UV_QP_QKEY},
+	  ALT | UV_QP_ACCESS | UV_QP_PATH_MIG, UV_QP_QKEY, ALT | UV_QP_ACCESS | UV_QP_PATH_MIG,
+	  ALT | UV_QP_ACCESS | UV_QP_MIN_RNR_TIMER | UV_QP_PATH_MIG},
 	 {ACCESS_BITS | PRM_OPTPAR_PM_STATE | PRM_OPTPAR_RNR_TIMEOUT,
 	  PRM_OPTPAR_RWE | PRM_OPTPAR_PM_STATE,
-	  PRM_OPTPAR_QKEY | PRM_OPTPAR_SRQN | PRM_OPTPAR_CQN_RCV}},
+	  PRM_OPTPAR_QKEY | PRM_OPTPAR_SRQN | PRM_OPTPAR_CQN_RCV,
+	  ACCESS_BITS | PRM_OPTPAR_PM_STATE | PRM_OPTPAR_RNR_TIMEOUT,
+	  ACCESS_BITS | PRM_OPTPAR_PM_STATE | PRM_OPTPAR_RNR_TIMEOUT}},
 	{UV_QPS_SQE,
 	 UV_QPS_RTS,
 	 PRM_CMD_SQERR2RTS_QP,
@@ -131,9 +148,30 @@ static const char *attr_name(uint32_t mask)
 	return "an unknown attribute";
 }
 
+/* Column of the table, and service type. */
+static const struct {
+	uint8_t type; /* enum ib_uverbs_qp_type */
+	uint8_t st;
+	uint32_t ignored; /* enum uv_qp_attr: XRC programs give both ends all that RC takes */
+} columns[TYPES] = {
+	[RC] = {IB_UVERBS_QPT_RC, PRM_QP_ST_RC},
+	[UC] = {IB_UVERBS_QPT_UC, PRM_QP_ST_UC},
+	[UD] = {IB_UVERBS_QPT_UD, PRM_QP_ST_UD},
+	[XRC_INI] = {IB_UVERBS_QPT_XRC_INI, PRM_QP_ST_XRC,
+		     UV_QP_MAX_DEST_RD_ATOMIC | UV_QP_MIN_RNR_TIMER},
+	[XRC_TGT] = {IB_UVERBS_QPT_XRC_TGT, PRM_QP_ST_XRC,
+		     UV_QP_MAX_RD_ATOMIC | UV_QP_RETRY_CNT | UV_QP_RNR_RETRY},
+};
+
 static unsigned int type_of(const struct uv_qp *qp)
 {
-	return qp->type == IB_UVERBS_QPT_RC ? RC : qp->type == IB_UVERBS_QPT_UC ? UC : UD;
+	unsigned int n = 0;
+
+	while (columns[n].type != qp->type) {
+		n++;
+		assert(n < TYPES);
+	}
+	return n;
 }
 
 static const struct transition *find_transition(uint8_t from, uint8_t to)
@@ -326,42 +364,45 @@ static uint32_t optpar_of(uint32_t mask)
 	return bits;
 }
 
-static int command(struct uv_ctx *ctx, struct uv_qp *qp, const struct ib_uverbs_modify_qp *m,
+static int command(struct uv_qp *qp, const struct ib_uverbs_modify_qp *m,
 		   const struct transition *t)
 {
 	uint8_t in[PRM_modify_qp_in_SIZE] = {0}, out[PRM_cmd_out_SIZE] = {0};
 	uint8_t *qpc = PRM_PTR(modify_qp_in, in, qpc);
 
 	PRM_SET(cmd_in, in, opcode, t->opcode);
-	PRM_SET(cmd_in, in, uid, ctx->uid);
+	PRM_SET(cmd_in, in, uid, qp->uid);
 	PRM_SET(modify_qp_in, in, qpn, qp->obj.num);
 	if (t != &to_reset && t != &to_error) {
 		PRM_SET(modify_qp_in, in, opt_param_mask,
 			optpar_of(m->attr_mask) & t->optpar[type_of(qp)]);
-		PRM_SET(qpc, qpc, st,
-			type_of(qp) == RC   ? PRM_QP_ST_RC
-			: type_of(qp) == UC ? PRM_QP_ST_UC
-					    : PRM_QP_ST_UD);
+		PRM_SET(qpc, qpc, st, columns[type_of(qp)].st);
 		if (m->attr_mask & UV_QP_DEST_QPN)
 			qp->remote_qpn = m->dest_qp_num & 0xffffff;
 		fill_transport(qp, m, qpc);
 		if (m->attr_mask & (UV_QP_ACCESS | UV_QP_MAX_DEST_RD_ATOMIC))
 			set_access(qp, m, qpc);
 	}
-	return uv_command(ctx->uid, t->name, in, sizeof(in), out, sizeof(out));
+	return uv_command(qp->uid, t->name, in, sizeof(in), out, sizeof(out));
 }
 
-static int modify(struct uv_req *req, const struct ib_uverbs_modify_qp *m)
+static int modify(struct uv_req *req, const struct ib_uverbs_modify_qp *given)
 {
-	struct uv_qp *qp = (struct uv_qp *)uv_obj_find(req->ctx, m->qp_handle);
+	struct uv_qp *qp = (struct uv_qp *)uv_obj_find(req->ctx, given->qp_handle);
+	struct ib_uverbs_modify_qp taken = *given, *m = &taken;
 	struct mlx5_ib_modify_qp_resp drv = {.response_length = sizeof(drv)};
 	const struct transition *t;
+	uint8_t qpc[PRM_qpc_SIZE];
 	struct uv_qp before;
 	uint8_t from, to;
 	int ret;
 
 	if (!qp || qp->obj.kind != UV_QP)
 		return uv_refuse(EINVAL, "MODIFY_QP: handle %u is not a queue pair", m->qp_handle);
+	m->attr_mask &= ~columns[type_of(qp)].ignored;
+	/* Somebody else may have a handle of it, too. */
+	if (qp->target && !uv_qp_query_context(qp->uid, qp->obj.num, qpc))
+		qp->state = uv_qp_state_of_prm((uint8_t)PRM_GET(qpc, qpc, state));
 	from = m->attr_mask & UV_QP_CUR_STATE ? m->cur_qp_state : qp->state;
 	to = m->attr_mask & UV_QP_STATE ? m->qp_state : from;
 	if (from >= UV_QPS || to >= UV_QPS)
@@ -378,7 +419,7 @@ static int modify(struct uv_req *req, const struct ib_uverbs_modify_qp *m)
 	if (ret)
 		return ret;
 	before = *qp;
-	ret = command(req->ctx, qp, m, t);
+	ret = command(qp, m, t);
 	if (ret) {
 		qp->access = before.access;
 		qp->max_dest_rd_atomic = before.max_dest_rd_atomic;

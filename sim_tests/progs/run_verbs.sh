@@ -78,6 +78,30 @@ unreliable
 # A group of IPv4, as the port's GID is; perftest's own default is none.
 perftest ib_send_bw -c UD -g -M 0:0:0:0:0:0:0:0:0:0:255:255:239:1:2:3 -n 300
 perftest ib_send_lat -c UD -g -n 100
+# Shared receive queues, plain and of XRC.
+shared() # shared PROGRAM OPTION...
+{
+	local name="$*" tool=$1
+	shift
+	needs "$tool" "$name" || return
+	free_port
+	pair "$name" 60 "$port" "$tool" -d $dev -g 0 -p "$port" "$@" -- \
+		"$tool" -d $dev -g 0 -p "$port" "$@" 127.0.0.1
+}
+shared ibv_srq_pingpong -n 300
+shared ibv_srq_pingpong -n 300 -q 4 -e
+shared ibv_xsrq_pingpong -n 300
+shared ibv_xsrq_pingpong -n 300 -s 65536 -e
+perftest ib_send_bw --use-srq -a -n 20
+perftest ib_send_bw --use-srq -s 4096 -n 300 -q 8
+perftest ib_send_lat --use-srq -s 8 -n 300 -e
+for tool in ib_send_bw ib_write_bw ib_read_bw; do
+	perftest $tool -c XRC -a -n 20
+	perftest $tool -c XRC -s 4096 -n 300 -q 4
+done
+perftest ib_send_lat -c XRC -s 8 -n 300 -e
+perftest ib_write_lat -c XRC -s 8 -n 300
+perftest ib_atomic_bw -c XRC -n 300
 # InfiniBand: addressed by LID, no -g; by GRH with -x.
 infiniband()
 {
