@@ -233,19 +233,6 @@ static bool check_node(char why[REASON_MAX])
 	return false;
 }
 
-static bool check_process_vm(char why[REASON_MAX])
-{
-	int a = 1, b = 0;
-	struct iovec local = {&b, sizeof(b)}, remote = {&a, sizeof(a)};
-
-	if (process_vm_readv(getpid(), &local, 1, &remote, 1, 0) != sizeof(a))
-		return say_errno(why, "process_vm_readv on oneself");
-	/* Not an ancestor of ours: where Yama restricts ptrace, this is refused. */
-	if (process_vm_readv(getppid(), &local, 1, &remote, 1, 0) != sizeof(a) && errno == EPERM)
-		snprintf(why, REASON_MAX, "on oneself; not on others (kernel.yama.ptrace_scope)");
-	return true;
-}
-
 static bool check_user_namespace(char why[REASON_MAX])
 {
 	return !unshare(CLONE_NEWUSER) || say_errno(why, "unshare");
@@ -424,9 +411,7 @@ static const struct check checks[] = {
 	{"userfaultfd", NEED_NOTHING, check_userfaultfd,
 	 "the NIC of an idle program looks at its doorbells a thousand times a second instead of "
 	 "sleeping"},
-	{"process_vm_readv", NEED_NOTHING, check_process_vm,
-	 "wrong addresses in calls end the program instead of EFAULT"},
-	{"shared memory", NEED_NOTHING, check_pull,
+	{"process_vm_readv", NEED_NOTHING, check_pull,
 	 "large messages between processes take two copies instead of one"},
 	{"ptrace", NEED_NOTHING, check_ptrace, "no gdb or strace on the program"},
 	{"perf", NEED_NOTHING, check_perf, "no profile of the program with perf"},
