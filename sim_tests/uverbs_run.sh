@@ -114,7 +114,7 @@ has "named host twice" 'running already' "$tmp/err"
 rc_is 0 "ibv_devinfo -v" "$gdakit" run -- ibv_devinfo -v
 for line in 'hca_id:.*mlx5_0' 'vendor_id:.*0x02c9' 'vendor_part_id:.*4129' 'state:.*PORT_ACTIVE' \
 	'link_layer:.*Ethernet' 'GID\[ *0\]:.*::ffff:127\.[0-9]+\.[0-9]+\.1, RoCE v2' 'atomic_cap:.*ATOMIC_HCA' \
-	'active_mtu:.*4096' 'gid_tbl_len:.*1$'; do
+	'active_mtu:.*4096' 'gid_tbl_len:.*8$'; do
 	has "ibv_devinfo -v" "$line" "$tmp/out"
 done
 rc_is 0 "InfiniBand" "$gdakit" run --link-layer infiniband -- ibv_devinfo -v

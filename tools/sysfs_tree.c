@@ -193,6 +193,13 @@ static int write_port(const char *root, const struct device *d)
 		snprintf(gid + strlen(gid), sizeof(gid) - strlen(gid), "%s%02x%02x", i ? ":" : "",
 			 g[i], g[i + 1]);
 	ret |= write_file(root, d, DIR_PORT, "gids/0", "%s\n", gid);
+	for (int i = UV_GIDS; i < UV_GID_TABLE_LEN; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "gids/%d", i);
+		ret |= write_file(root, d, DIR_PORT, name,
+				  "0000:0000:0000:0000:0000:0000:0000:0000\n");
+	}
 	ret |= write_file(root, d, DIR_PORT, "gid_attrs/types/0", "%s\n",
 			  d->ethernet ? "RoCE v2" : "IB/RoCE v1");
 	if (d->ethernet) {

@@ -232,7 +232,7 @@ int uv_mlx5_query_port(struct uv_req *req)
 	return ret ? ret : uv_out(req, MLX5_IB_ATTR_QUERY_PORT, &r, sizeof(r));
 }
 
-/* ---- GID table: one entry, so index 0 works for every program ---- */
+/* ---- GID table: the first entry has the GID, so index 0 works for every program ---- */
 
 static void fill_gid(struct ib_uverbs_gid_entry *e)
 {
@@ -257,7 +257,7 @@ int uv_query_gid_table(struct uv_req *req)
 		return uv_refuse(EINVAL, "QUERY_GID_TABLE: entries of %llu bytes, expected %zu",
 				 (unsigned long long)size, sizeof(e));
 	if (uv_len(req, UVERBS_ATTR_QUERY_GID_TABLE_RESP_ENTRIES) < size)
-		return uv_refuse(EINVAL, "QUERY_GID_TABLE: no room for %u entry", UV_GID_TABLE_LEN);
+		return uv_refuse(EINVAL, "QUERY_GID_TABLE: no room for %u entry", UV_GIDS);
 	fill_gid(&e);
 	ret = uv_out(req, UVERBS_ATTR_QUERY_GID_TABLE_RESP_ENTRIES, &e, size);
 	return ret ? ret : uv_out(req, UVERBS_ATTR_QUERY_GID_TABLE_RESP_NUM_ENTRIES, &n, sizeof(n));
@@ -275,8 +275,10 @@ int uv_query_gid_entry(struct uv_req *req)
 		return ret;
 	if (uv_in_u64(req, UVERBS_ATTR_QUERY_GID_ENTRY_FLAGS, 0))
 		return uv_refuse(EINVAL, "QUERY_GID_ENTRY: no flags are defined");
+	if (index >= UV_GIDS && index < UV_GID_TABLE_LEN)
+		return -ENODATA; /* an empty entry, which programs look for and pass over */
 	if (index >= UV_GID_TABLE_LEN)
-		return uv_refuse(EINVAL, "GID index %u, the table has %u entry", index,
+		return uv_refuse(EINVAL, "GID index %u, the table has %u entries", index,
 				 UV_GID_TABLE_LEN);
 	fill_gid(&e);
 	return uv_out(req, UVERBS_ATTR_QUERY_GID_ENTRY_RESP_ENTRY, &e, sizeof(e));

@@ -19,6 +19,11 @@
 #include <string.h>
 
 enum {
+	UV_GID_TABLE_LEN = 8, /* the least that a device has (PRM: gid_table_size 0) */
+	UV_GIDS = 1,	      /* entries that hold one, from index 0 on */
+};
+
+enum {
 	UV_ROCE_PORT = 4791,
 	UV_CLAIM_BYTE = 254, /* last byte of the address that the launcher binds */
 	UV_BLOCK_A_FIRST = 64,

@@ -49,9 +49,10 @@ static int check_attr(const struct ib_uverbs_ah_attr *attr)
 				 SL_MAX);
 	if (uv_link_is_ethernet() && !attr->is_global)
 		return uv_refuse(EINVAL, "CREATE_AH: no GRH, but the port is RoCE");
-	if (attr->is_global && attr->grh.sgid_index >= UV_GID_TABLE_LEN)
-		return uv_refuse(EINVAL, "CREATE_AH: source GID index %u, the table has %u entry",
-				 attr->grh.sgid_index, UV_GID_TABLE_LEN);
+	if (attr->is_global && attr->grh.sgid_index >= UV_GIDS)
+		return uv_refuse(EINVAL,
+				 "CREATE_AH: source GID index %u, only the first %u have one",
+				 attr->grh.sgid_index, UV_GIDS);
 	return 0;
 }
 

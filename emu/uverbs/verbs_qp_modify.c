@@ -236,9 +236,10 @@ static int check_values(const struct ib_uverbs_modify_qp *m)
 		return uv_refuse(EOPNOTSUPP, "MODIFY_QP: alternate paths are not emulated");
 	if ((mask & UV_QP_AV) && !m->dest.is_global && uv_link_is_ethernet())
 		return uv_refuse(EINVAL, "MODIFY_QP: the address has no GRH, but the port is RoCE");
-	if ((mask & UV_QP_AV) && m->dest.is_global && m->dest.sgid_index >= UV_GID_TABLE_LEN)
-		return uv_refuse(EINVAL, "MODIFY_QP: source GID index %u, the table has %u entry",
-				 m->dest.sgid_index, UV_GID_TABLE_LEN);
+	if ((mask & UV_QP_AV) && m->dest.is_global && m->dest.sgid_index >= UV_GIDS)
+		return uv_refuse(EINVAL,
+				 "MODIFY_QP: source GID index %u, only the first %u have one",
+				 m->dest.sgid_index, UV_GIDS);
 	return 0;
 }
 
