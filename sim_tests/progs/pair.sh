@@ -74,13 +74,15 @@ elapsed()
 	printf '%d.%d s' $((us / 1000000)) $((us / 100000 % 10))
 }
 
-# listening PORT: some process of this machine listens there (TCP).
+# listening PORT: some process of this machine listens there: TCP, or the connection manager, whose ports
+# are abstract sockets (emu/uverbs/cm_peer.c).
 listening()
 {
 	local hex
 	hex=$(printf ':%04X' "$1")
 	awk -v p="$hex" 'index($2, p) && $4 == "0A" { found = 1 } END { exit !found }' \
-		/proc/net/tcp /proc/net/tcp6 2>/dev/null
+		/proc/net/tcp /proc/net/tcp6 2>/dev/null ||
+		grep -Eq "@gdakit-cm/[0-9]+/[0-9.]+/[0-9a-f]+/$1\$" /proc/net/unix
 }
 
 # free_port: sets port to one that nobody listens on. Each call gives another one.

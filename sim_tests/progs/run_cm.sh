@@ -7,10 +7,6 @@ set -u
 . "$(dirname "$0")/pair.sh"
 pairs_begin cm "${1:-}"
 
-# A port of the connection manager is an abstract socket (emu/uverbs/cm_peer.c).
-eval "tcp_$(declare -f listening)"
-listening() { tcp_listening "$1" || grep -Eq "@gdakit-cm/[0-9]+/[0-9.]+/[0-9a-f]+/$1\$" /proc/net/unix; }
-
 # cm NAME SERVER... -- CLIENT...: PORT in an argument is replaced by a free port.
 cm()
 {
