@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * libFuzzer target: a recording is a file that anybody may have written. Every byte that the reader
- * hands out is read.
+ * hands out is read, and each event is decoded as `gdakit show` does, to text and to JSON.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <string.h>
+
 #include "emu/observe/recording.h"
+#include "tools/show.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -16,6 +19,25 @@ static void read_all(const void *p, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
 		sum = (uint8_t)(sum + ((const uint8_t *)p)[i]);
+}
+
+static void show(const struct rec_event *ev)
+{
+	static struct qp_types types;
+	static FILE *nowhere;
+	struct out text = {.json = false}, json = {.json = true};
+
+	if (!types.st) {
+		types.st = malloc(SHOW_QPNS);
+		nowhere = fopen("/dev/null", "we");
+		if (!types.st || !nowhere)
+			abort();
+		memset(types.st, 0xff, SHOW_QPNS);
+	}
+	learn_type(&types, ev);
+	text.to = json.to = nowhere;
+	decode(&text, &types, ev);
+	decode(&json, &types, ev);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -39,6 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			read_all(ev.body, shape->fixed);
 		for (unsigned int i = 0; i < REC_BLOBS; i++)
 			read_all(ev.blob[i], ev.blob_len[i]);
+		show(&ev);
 	}
 	if (!r && !why[0])
 		abort(); /* refused without a reason */

@@ -9,10 +9,11 @@
 #include "tools/gdakit.h"
 #include "tools/show.h"
 
-enum { KEY_JSON = 256, KEY_QP, KEY_KIND };
+enum { KEY_JSON = 256, KEY_QP, KEY_KIND, KEY_TIMELINE };
 
 struct show {
-	const char *path;
+	const char *path, *svg;
+	struct timeline *timeline; /* for svg */
 	bool json, by_qp;
 	uint32_t qpn;
 	uint32_t kinds; /* 1 << enum rec_kind; 0: all */
@@ -27,6 +28,11 @@ static const struct argp_option show_options[] = {
 	 .arg = "KIND[,KIND...]",
 	 .doc = "Only these: text, nic, command, doorbell, dbr, fetch, tx, rx, cqe, eqe, state, "
 		"diagnosis, end"},
+	{.name = "timeline",
+	 .key = KEY_TIMELINE,
+	 .arg = "SVG",
+	 .doc = "Draw a send queue into this file instead: fetch, packets and CQE of each WQE, "
+		"doorbells. The queue is --qp's, else the first one"},
 	{.name = "json", .key = KEY_JSON, .doc = "A JSON object a line, with all bytes"},
 	{0},
 };
@@ -65,6 +71,9 @@ static error_t show_parse(int key, char *arg, struct argp_state *state)
 		s->by_qp = true;
 		if (!*arg || *end)
 			argp_error(state, "--qp is '%s', expected a number", arg);
+		return 0;
+	case KEY_TIMELINE:
+		s->svg = arg;
 		return 0;
 	case KEY_KIND:
 		parse_kinds(s, arg, state);
@@ -138,21 +147,37 @@ static int show_all(struct show *s, struct recording *r)
 	struct rec_event ev;
 	int ret;
 
-	if (!s->json)
+	if (!s->json && !s->svg)
 		printf("# process %u, format version %u\n", recording_header(r)->pid,
 		       recording_header(r)->version);
 	while ((ret = recording_next(r, &ev, why)) == 1) {
 		learn(s, &ev);
-		if (wanted(s, &ev))
+		if (s->svg)
+			timeline_add(s->timeline, &ev);
+		else if (wanted(s, &ev))
 			print(s, recording_header(r), &ev);
 	}
 	if (ret < 0) {
 		complain("%s: %s", s->path, why);
 		return 1;
 	}
-	if (!recording_complete(r) && !s->json)
+	if (!recording_complete(r) && !s->json && !s->svg)
 		puts("# the recording was not closed: the process was killed, or still runs");
 	return 0;
+}
+
+static int draw(const struct show *s)
+{
+	FILE *f = fopen(s->svg, "we");
+	bool drawn = f && timeline_draw(s->timeline, f);
+
+	if (!f || fclose(f)) {
+		complain("%s: %s", s->svg, strerror(errno));
+		return 1;
+	}
+	if (!drawn)
+		complain("%s: no send WQE%s in it", s->path, s->by_qp ? " of this QP" : "");
+	return !drawn;
 }
 
 int main_show(int argc, char **argv)
@@ -170,13 +195,17 @@ int main_show(int argc, char **argv)
 		return 1;
 	}
 	s.types.st = malloc(SHOW_QPNS);
-	r = s.types.st ? recording_open(f, why) : NULL;
+	s.timeline = timeline_new(s.by_qp ? s.qpn : 0);
+	r = s.types.st && s.timeline ? recording_open(f, why) : NULL;
 	if (r) {
 		memset(s.types.st, 0xff, SHOW_QPNS);
 		ret = show_all(&s, r);
+		if (s.svg && !ret)
+			ret = draw(&s);
 	} else {
-		complain("%s: %s", s.path, s.types.st ? why : "out of memory");
+		complain("%s: %s", s.path, s.types.st && s.timeline ? why : "out of memory");
 	}
+	free(s.timeline);
 	recording_close(r);
 	free(s.types.st);
 	fclose(f);

@@ -55,4 +55,13 @@ void learn_type(struct qp_types *types, const struct rec_event *ev);
 /* The body of each kind of record. */
 void decode(struct out *o, const struct qp_types *types, const struct rec_event *ev);
 
+/* ---- timeline.c: a picture of a send queue ---- */
+
+struct timeline;
+/* qpn 0: the queue of the first send WQE. NULL: no memory; free() ends it. */
+struct timeline *timeline_new(uint32_t qpn);
+void timeline_add(struct timeline *t, const struct rec_event *ev);
+/* As SVG. False: no WQE was seen. */
+bool timeline_draw(const struct timeline *t, FILE *f);
+
 #endif

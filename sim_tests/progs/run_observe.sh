@@ -49,6 +49,17 @@ assert any("libmlx5" in l and len(l.split()[1]) == 40 for l in libraries), libra
 	pass "$name"
 }
 
+timeline()
+{
+	local name="a timeline has a row, a packet and a completion for each WQE"
+	"$gdakit" show --timeline "$dir/w.svg" "$dir/w.rec" || { fail "$name" "it is not drawn"; return; }
+	$python -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' "$dir/w.svg" ||
+		{ fail "$name" "it is no XML"; return; }
+	is "$name" "completions" "$(grep -c '<circle.*#2ca02c' "$dir/w.svg")" 50 || return
+	is "$name" "packets" "$(grep -c '<rect.*#1f77b4' "$dir/w.svg")" 50 || return
+	pass "$name"
+}
+
 capture()
 {
 	local name="tshark decodes every packet of a capture" sent
@@ -203,6 +214,7 @@ refusals()
 }
 
 round_trip
+timeline
 capture
 perftest_recorded
 forks
