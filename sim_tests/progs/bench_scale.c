@@ -25,8 +25,8 @@
 
 enum {
 	WRITE_BYTES = 8,
-	TURNS = 5,     /* of two stretches that are compared */
-	TURN_MS = 300, /* length of one */
+	TURNS = 25,   /* of two stretches that are compared */
+	TURN_MS = 60, /* length of one */
 	BATCH = 16,
 	DEPTH = 4,	 /* batches in flight of one QP */
 	ALL_DEPTH = 256, /* and of many */
@@ -155,49 +155,62 @@ static int post(struct ibv_qp *qp)
 }
 
 /*
- * Batches on the first n QPs in turn for about TURN_MS, as many in flight as `flight`. Adds to the
- * count of messages and the time. 0 or -1.
+ * Batches on the first n QPs in turn, as many in flight as `flight`: until limit_us have passed,
+ * and not more than `batches`. *rate: messages a microsecond. 0 or -1.
  */
-static int stretch(uint32_t n, uint32_t flight, double *messages, double *us)
+static int stretch(uint32_t n, uint32_t flight, int64_t limit_us, uint32_t batches, double *rate)
 {
 	int64_t start_us = vp_now_us();
-	uint32_t in_flight = 0, at = 0;
+	uint32_t posted = 0, done = 0;
 	struct ibv_wc wc;
 
 	for (;;) {
-		bool more = vp_now_us() - start_us < TURN_MS * 1000;
+		bool more = posted < batches && vp_now_us() - start_us < limit_us;
 
-		if (!more && !in_flight)
-			break;
-		while (more && in_flight < flight) {
-			if (post(qps[at]))
+		while (more && posted < batches && posted - done < flight)
+			if (post(qps[posted++ % n]))
 				return -1;
-			at = (at + 1) % n;
-			in_flight++;
-		}
+		if (done == posted)
+			break;
 		if (vp_next(&cq, &wc, VP_WAIT_MS) != 1 || wc.status) {
 			fprintf(stderr, "a WRITE of %u QPs: %s\n", n,
 				wc.status ? ibv_wc_status_str(wc.status) : "no completion");
 			return -1;
 		}
-		in_flight--;
-		*messages += BATCH;
+		done++;
 	}
-	*us += (double)(vp_now_us() - start_us);
+	*rate = (double)done * BATCH / (double)(vp_now_us() - start_us);
 	return 0;
+}
+
+static int one_turn(uint32_t n, uint32_t flight, double *rate)
+{
+	return stretch(n, flight, TURN_MS * 1000, UINT32_MAX, rate);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double median(double *of)
+{
+	qsort(of, TURNS, sizeof(*of), by_value);
+	return of[TURNS / 2];
 }
 
 /* One QP as full as it can be, against all of them in turn. */
 static int compare(double *one_rate, double *all_rate)
 {
-	double messages[2] = {0, 0}, us[2] = {0, 0};
+	double one[TURNS], all[TURNS];
 
 	for (int i = 0; i < TURNS; i++)
-		if (stretch(1, DEPTH, &messages[0], &us[0]) ||
-		    stretch(nqps, ALL_DEPTH, &messages[1], &us[1]))
+		if (one_turn(1, DEPTH, &one[i]) || one_turn(nqps, ALL_DEPTH, &all[i]))
 			return -1;
-	*one_rate = messages[0] / us[0];
-	*all_rate = messages[1] / us[1];
+	*one_rate = median(one);
+	*all_rate = median(all);
 	return 0;
 }
 
@@ -205,7 +218,7 @@ static int compare(double *one_rate, double *all_rate)
 
 static int measure_qps(void)
 {
-	double kib, one, all, few_idle, us;
+	double before_kib = resident_kib(), kib, one, all, few_idle, us;
 	int64_t start_us;
 
 	if (set_up() || add_qps(IDLE_QPS_FEW))
@@ -216,12 +229,14 @@ static int measure_qps(void)
 	if (add_qps(opt.count - nqps))
 		return -1;
 	us = (double)(vp_now_us() - start_us) / (opt.count - IDLE_QPS_FEW);
+	printf("nic %.0f KiB, resident, with %d QPs\n", kib - before_kib, IDLE_QPS_FEW);
 	printf("create_and_connect %.1f us a QP\n", us);
 	printf("resident_idle %.2f KiB a QP\n",
 	       (resident_kib() - kib) / (opt.count - IDLE_QPS_FEW));
 	printf("idle_few %.3f %% of a core\n", few_idle);
 	printf("idle_all %.3f %% of a core\n", idle_percent());
-	if (compare(&one, &all))
+	/* Each of them once, then some. */
+	if (stretch(nqps, ALL_DEPTH, INT64_MAX, nqps, &all) || compare(&one, &all))
 		return -1;
 	printf("rate_one %.3f M/s\nrate_all %.3f M/s\nrate_ratio %.3f of one\n", one, all,
 	       all / one);
@@ -233,34 +248,26 @@ static int measure_qps(void)
 
 /*
  * The other process of the comparison: one QP on one page. It runs a stretch for each byte that it
- * is told, and answers with messages and time.
+ * is told, and answers with its rate.
  */
 static int serve_alone(int told, int answer)
 {
-	double result[2];
+	double rate;
 	char go;
 
 	if (set_up() || !add_qp(pd))
 		return -1;
-	while (read(told, &go, 1) == 1) {
-		result[0] = result[1] = 0;
-		if (stretch(1, DEPTH, &result[0], &result[1]) ||
-		    write(answer, result, sizeof(result)) != sizeof(result))
+	while (read(told, &go, 1) == 1)
+		if (one_turn(1, DEPTH, &rate) || write(answer, &rate, sizeof(rate)) != sizeof(rate))
 			return -1;
-	}
 	return 0;
 }
 
 /* Its NIC rests while ours works, and the other way round. */
-static int stretch_alone(int tell, int answer, double *messages, double *us)
+static int turn_alone(int tell, int answer, double *rate)
 {
-	double result[2];
-
-	if (write(tell, "g", 1) != 1 || read(answer, result, sizeof(result)) != sizeof(result))
-		return -1;
-	*messages += result[0];
-	*us += result[1];
-	return 0;
+	return write(tell, "g", 1) == 1 && read(answer, rate, sizeof(*rate)) == sizeof(*rate) ? 0
+											      : -1;
 }
 
 static int add_pages(void)
@@ -283,7 +290,7 @@ static int add_pages(void)
 
 static int measure_uars(void)
 {
-	double alone[2] = {0, 0}, among[2] = {0, 0}, ratio;
+	double alone[TURNS], among[TURNS], mid[2];
 	int tell[2], answer[2];
 	pid_t pid;
 
@@ -299,12 +306,13 @@ static int measure_uars(void)
 		return -1;
 	printf("idle %.3f %% of a core\n", idle_percent());
 	for (int turn = 0; turn < TURNS; turn++)
-		if (stretch_alone(tell[1], answer[0], &alone[0], &alone[1]) ||
-		    stretch(1, DEPTH, &among[0], &among[1]))
+		if (turn_alone(tell[1], answer[0], &alone[turn]) ||
+		    one_turn(1, DEPTH, &among[turn]))
 			return -1;
-	ratio = among[0] / among[1] / (alone[0] / alone[1]);
-	printf("rate_alone %.3f M/s\nrate_among %.3f M/s\nrate_ratio %.3f of alone\n",
-	       alone[0] / alone[1], among[0] / among[1], ratio);
+	mid[0] = median(alone);
+	mid[1] = median(among);
+	printf("rate_alone %.3f M/s\nrate_among %.3f M/s\nrate_ratio %.3f of alone\n", mid[0],
+	       mid[1], mid[1] / mid[0]);
 	return 0;
 }
 
