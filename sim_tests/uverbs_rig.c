@@ -243,13 +243,19 @@ int ur_cq_destroy(struct ur_dev *d, uint32_t handle, struct ib_uverbs_destroy_cq
 int ur_qp(struct ur_dev *d, uint32_t pd, uint32_t cq, uint64_t user_handle, uint32_t *handle,
 	  uint32_t *qpn)
 {
+	return ur_qp_of(d, IB_UVERBS_QPT_RC, pd, cq, user_handle, handle, qpn);
+}
+
+int ur_qp_of(struct ur_dev *d, uint8_t qp_type, uint32_t pd, uint32_t cq, uint64_t user_handle,
+	     uint32_t *handle, uint32_t *qpn)
+{
 	struct mlx5_ib_create_qp drv = {.buf_addr = (uintptr_t)d->mem + 4 * 8192,
 					.db_addr = (uintptr_t)d->mem + 4 * 8192 + 4096,
 					.sq_wqe_count = 64,
 					.flags = MLX5_QP_FLAG_UAR_PAGE_INDEX,
 					.bfreg_index = d->uar};
 	struct ib_uverbs_qp_cap cap = {.max_send_wr = 64, .max_send_sge = 1}, got;
-	uint64_t type = IB_UVERBS_QPT_RC;
+	uint64_t type = qp_type;
 	struct ur_call c;
 	int ret;
 

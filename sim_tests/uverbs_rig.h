@@ -69,6 +69,9 @@ int ur_devx_create(struct ur_dev *d, const void *in, size_t in_len, void *out, s
 		   uint32_t *handle);
 int ur_devx_destroy(struct ur_dev *d, uint32_t handle);
 /* An RC QP of 64 send and no receive WQEs, in slot 4. */
+/* The same of any type. */
+int ur_qp_of(struct ur_dev *d, uint8_t qp_type, uint32_t pd, uint32_t cq, uint64_t user_handle,
+	     uint32_t *handle, uint32_t *qpn);
 int ur_qp(struct ur_dev *d, uint32_t pd, uint32_t cq, uint64_t user_handle, uint32_t *handle,
 	  uint32_t *qpn);
 
