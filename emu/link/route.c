@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "emu/link/route.h"
 
+#include <endian.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "emu/nicmodel/roce_wire.h"
 
+/* The second half of a GID, in memory order. Whole words: each packet's address passes here. */
+static uint64_t gid_low(struct link_host host)
+{
+	return htobe64(UINT64_C(0xffff7f000001) | (uint64_t)host.a << 16 | (uint64_t)host.b << 8);
+}
+
 void link_host_gid(struct link_host host, uint8_t gid[16])
 {
-	memset(gid, 0, 10);
-	gid[10] = gid[11] = 0xff;
-	gid[12] = 127;
-	gid[13] = host.a;
-	gid[14] = host.b;
-	gid[15] = 1;
+	uint64_t low = gid_low(host);
+
+	memset(gid, 0, 8);
+	memcpy(gid + 8, &low, sizeof(low));
 }
 
 uint16_t link_host_lid(struct link_host host)
@@ -23,12 +28,13 @@ uint16_t link_host_lid(struct link_host host)
 
 bool link_host_of_gid(const uint8_t gid[16], struct link_host *host)
 {
-	uint8_t expected[16];
+	uint64_t high, low;
 
+	memcpy(&high, gid, sizeof(high));
+	memcpy(&low, gid + 8, sizeof(low));
 	host->a = gid[13];
 	host->b = gid[14];
-	link_host_gid(*host, expected);
-	return memcmp(gid, expected, sizeof(expected)) == 0;
+	return high == 0 && low == gid_low(*host);
 }
 
 bool link_host_parse(const char *text, struct link_host *host)

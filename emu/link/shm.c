@@ -241,15 +241,15 @@ static int put(struct shm_link *sl, struct shm_tx *tx, const struct nm_packet *p
 	return err;
 }
 
-static bool is_own(const struct shm_link *sl, struct link_host host, uint8_t slot)
+static struct link_port *own_port(const struct shm_link *sl, struct link_host host, uint8_t slot)
 {
-	for (const struct link_port *p = sl->link.ports; p; p = p->next) {
+	for (struct link_port *p = sl->link.ports; p; p = p->next) {
 		const struct shm_port *sp = port_of(p);
 
 		if (p->id.slot == slot && sp->host.a == host.a && sp->host.b == host.b)
-			return true;
+			return p;
 	}
-	return false;
+	return NULL;
 }
 
 static int send_udp(struct shm_link *sl, struct link_port *port, struct nm_packet *pkt)
@@ -265,6 +265,7 @@ static int shm_send(struct link *link, struct link_port *port, struct nm_packet 
 {
 	struct shm_link *sl = to_shm(link);
 	uint32_t segs = pkt->segs > 1 ? pkt->segs : 1;
+	struct link_port *own;
 	struct link_host dst;
 	struct shm_tx *tx;
 	uint8_t slot;
@@ -279,7 +280,15 @@ static int shm_send(struct link *link, struct link_port *port, struct nm_packet 
 		link->counters.dropped += segs;
 		return 0;
 	}
-	tx = is_own(sl, dst, slot) ? NULL : find_tx(sl, port, dst, slot);
+	own = own_port(sl, dst, slot);
+	if (own && !sl->through_socket) {
+		link_complete_route(&pkt->route, port_of(port)->host, dst);
+		link->counters.sent += segs;
+		link->counters.received += segs;
+		own->rx(own->ctx, pkt);
+		return 0;
+	}
+	tx = own ? NULL : find_tx(sl, port, dst, slot);
 	if (tx && !reach(sl, tx)) {
 		err = put(sl, tx, pkt);
 	} else if (tx && sl->forced) {
@@ -491,6 +500,7 @@ struct link *link_shm_create(const struct link_shm_config *config, const char **
 	sl->link.guard = config->guard;
 	sl->link.fd = sl->status_fd = -1;
 	sl->forced = config->forced;
+	sl->through_socket = config->through_socket;
 	sl->wake_fd = config->wake_fd;
 	sl->epoll_fd = fds_own(epoll_create1(EPOLL_CLOEXEC));
 	*why = "a fabric's name has 1 to 47 bytes and no slash";

@@ -72,6 +72,7 @@ struct shm_link {
 	struct link link;
 	struct link *udp;
 	bool forced; /* no packets over UDP */
+	bool through_socket;
 	char fabric[SHM_FABRIC_MAX];
 	int epoll_fd, wake_fd;
 	int status_fd;
