@@ -25,7 +25,7 @@
 #include "sim_tests/progs/vp.h"
 
 #define BATCH_MAX 256
-#define BUF_BYTES 65536
+#define BUF_BYTES 1048576
 
 #define PAUSES	       20
 #define PAUSE_QUIET_MS 1000 /* before CPU time is counted */
@@ -167,7 +167,7 @@ static const struct argp_option options[] = {
 	{"ib-dev", 'd', "NAME", 0, "RDMA device (the first)", 0},
 	{"gid-index", 'x', "N", 0, "GID index (0)", 0},
 	{"iters", 'n', "N", 0, "messages (2000000)", 0},
-	{"size", 's', "BYTES", 0, "of a message, 1..65536 (8)", 0},
+	{"size", 's', "BYTES", 0, "of a message, 1..1048576 (8)", 0},
 	{"batch", 'b', "N", 0, "requests per post, 1..256 (32)", 0},
 	{"tx-depth", 't', "N", 0, "requests in flight (512)", 0},
 	{"idle", 'i', 0, 0, "CPU time and wake-up of an idle NIC instead", 0},
