@@ -65,6 +65,8 @@ static const char *const not_in_kernel[] = {
 	"create_cq_in.cq_umem_id",
 	"create_rmp_in.pas", /* there a member of the wq */
 	"create_mkey_in.mkey_index",
+	"device_mem_cap.memic_increment_sizes", /* where rdma-core's tests look for them */
+	"device_mem_cap.memic_test_and_set_sizes",
 	"create_mkey_in.mkey_umem_id",
 	"create_mkey_in.mkey_umem_offset",
 	"create_umem_in.mtt",

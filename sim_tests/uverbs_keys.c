@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* Keys behind handles: windows, regions that are registered again, device memory. */
+#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -195,3 +196,67 @@ Test(uverbs_keys, what_needs_paging_or_a_gpu_is_refused_as_a_kernel_would)
 		cr_expect_eq(ur_run(dev.fd, &c), open ? -EOPNOTSUPP : -EBADF);
 	}
 }
+
+#ifdef __x86_64__
+static volatile uint8_t *map_op(struct ur_dev *dev, uint32_t dm, uint8_t op, int *ret)
+{
+	struct ur_call c;
+	uint64_t offset = 0;
+	uint16_t page = 0;
+
+	ur_begin(&c, UVERBS_OBJECT_DM, MLX5_IB_METHOD_DM_MAP_OP_ADDR);
+	ur_handle(&c, MLX5_IB_ATTR_DM_MAP_OP_ADDR_REQ_HANDLE, dm);
+	ur_in(&c, MLX5_IB_ATTR_DM_MAP_OP_ADDR_REQ_OP, &op, sizeof(op));
+	ur_out(&c, MLX5_IB_ATTR_DM_MAP_OP_ADDR_RESP_START_OFFSET, &offset, sizeof(offset));
+	ur_out(&c, MLX5_IB_ATTR_DM_MAP_OP_ADDR_RESP_PAGE_INDEX, &page, sizeof(page));
+	*ret = ur_run(dev->fd, &c);
+	return mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, dev->fd,
+		    (off_t)(MLX5_IB_MMAP_DEVICE_MEM << 8 | (page & 0xff) | (page >> 8) << 16) *
+			    4096);
+}
+
+enum { ROUNDS = 20 };
+
+static void *increment_often(void *arg)
+{
+	for (int i = 0; i < ROUNDS; i++)
+		*(volatile uint8_t *)arg = 1;
+	return NULL;
+}
+
+Test(uverbs_keys, stores_and_loads_act_on_device_memory_where_it_is_mapped_for_that)
+{
+	volatile uint8_t *mem, *more[2], *set;
+	pthread_t thread[2];
+	struct ur_dev dev;
+	uint16_t page;
+	uint32_t dm;
+	int ret;
+
+	ur_open(&dev);
+	cr_assert_eq(dm_alloc(&dev, 8192, 0, &dm, &page), 0);
+	mem = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, dev.fd,
+		   (off_t)(MLX5_IB_MMAP_DEVICE_MEM << 8 | page) * 4096);
+	map_op(&dev, dm, 2, &ret);
+	cr_expect_eq(ret, -EOPNOTSUPP, "there are two operations");
+	more[0] = map_op(&dev, dm, 0, &ret);
+	cr_assert_eq(ret, 0);
+	more[1] = map_op(&dev, dm, 0, &ret);
+	set = map_op(&dev, dm, 1, &ret);
+	cr_assert_eq(ret, 0);
+	mem[5000] = 40;
+	more[0][5000] = 2;
+	cr_expect_eq(mem[5000], 42);
+	cr_expect_eq(mem[5001], 0);
+	cr_expect_eq(set[5000], 42);
+	cr_expect_eq(mem[5000], 0xff);
+	cr_expect_eq(more[0][5000], 0xff, "a load from where stores count");
+	for (int i = 0; i < 2; i++)
+		cr_assert_eq(pthread_create(&thread[i], NULL, increment_often,
+					    (void *)(uintptr_t)&more[i][7]),
+			     0);
+	for (int i = 0; i < 2; i++)
+		pthread_join(thread[i], NULL);
+	cr_expect_eq(mem[7], 2 * ROUNDS);
+}
+#endif

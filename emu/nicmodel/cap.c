@@ -41,6 +41,11 @@ static void cap_memic(const struct nm_nic *nic, uint8_t *cap)
 	PRM_SET64(device_mem_cap, cap, memic_bar_start_addr, NM_MEMIC_START);
 	PRM_SET(device_mem_cap, cap, memic_bar_size, (uint32_t)nic->memic.len);
 	PRM_SET(device_mem_cap, cap, max_memic_size, (uint32_t)nic->memic.len / 2);
+	if (!nic->config.memic_ops)
+		return;
+	PRM_SET(device_mem_cap, cap, memic_operations, 3);
+	PRM_SET(device_mem_cap, cap, memic_increment_sizes, 1);
+	PRM_SET(device_mem_cap, cap, memic_test_and_set_sizes, 1);
 }
 
 uint8_t nm_cmd_query_hca_cap(struct nm_cmd *c)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Device memory (MEMIC): ALLOC_MEMIC and DEALLOC_MEMIC, for the driver. It lies in the BAR, where
- * programs map it; keys of their own access mode make it a target of RDMA. The atomic operations on
- * mapped device memory (MODIFY_MEMIC) are not modelled: a load with a side effect is none of
- * memory.
+ * programs map it; keys of their own access mode make it a target of RDMA. Loads and stores that
+ * act on it are no business of the model: a face that can make them says so (nm_config.memic_ops),
+ * and MODIFY_MEMIC, which gives out addresses for them in the BAR, is not there.
  */
 #include <errno.h>
 #include <stdlib.h>

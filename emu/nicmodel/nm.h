@@ -313,6 +313,8 @@ struct nm_config {
 	uint32_t uar_pages;
 	void *memic_base; /* device memory, memic_pages * 4096 bytes, page aligned; the owner's */
 	uint32_t memic_pages; /* 0: the device has none */
+	bool memic_ops; /* loads and stores act on it where a face says so: increment, test and set
+			 */
 };
 
 /*

@@ -393,6 +393,7 @@ static int add_nic(struct uv_nic *n, unsigned int index)
 	nc.uar_pages = UV_UAR_PAGES;
 	nc.memic_base = n->memic_base;
 	nc.memic_pages = UV_MEMIC_PAGES;
+	nc.memic_ops = uv_memic_ops();
 	n->nic = world_add_nic_at(world, block, &nc, uv_events_eqe, (void *)(uintptr_t)index, &why);
 	if (!n->nic)
 		return fail(errno ? errno : EIO, "no NIC in this process: %s", why ? why : "");
@@ -588,6 +589,11 @@ int uv_memic_bind(int fd, uint32_t page, uint32_t n)
 		return -errno;
 	memset(at, 0, len); /* of the same file, but perhaps another allocation's before */
 	return 0;
+}
+
+uint8_t *uv_memic(void)
+{
+	return here()->memic_base;
 }
 
 void uv_memic_give(uint32_t page, uint32_t n)

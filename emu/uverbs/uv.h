@@ -289,6 +289,15 @@ bool uv_is_nics_page(uint64_t addr);
 int uv_memic_take(uint32_t n);
 int uv_memic_bind(int fd, uint32_t page, uint32_t n);
 void uv_memic_give(uint32_t page, uint32_t n);
+uint8_t *uv_memic(void); /* where this NIC's is */
+/*
+ * Operations on mapped device memory (memic_ops.c): are there any; the page number that the program
+ * maps for operation `op` (0 increment, 1 test and set) on a page; and accesses to such pages of
+ * the context's file mean that memory from now on: 0 or -EOPNOTSUPP.
+ */
+bool uv_memic_ops(void);
+uint16_t uv_memic_op_page(uint8_t op, uint32_t page);
+int uv_memic_op_map(const struct uv_ctx *ctx, uint8_t op, uint8_t *memory);
 /* Puts page `slot` of the command fd's file in the place of the NIC's page. 0 or -errno. */
 int uv_uar_bind(int fd, uint32_t uar_page, uint32_t slot);
 

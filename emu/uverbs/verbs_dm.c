@@ -138,13 +138,21 @@ int uv_dm_query(struct uv_req *req)
 			    sizeof(dm->length));
 }
 
-/* memic_operations is 0: no operation is there to be mapped. */
 int uv_dm_map_op(struct uv_req *req)
 {
-	return uv_refuse(EOPNOTSUPP,
-			 "DM_MAP_OP_ADDR: operation %u; loads and stores that act on device memory "
-			 "are not emulated",
-			 (uint32_t)uv_in_u64(req, MLX5_IB_ATTR_DM_MAP_OP_ADDR_REQ_OP, 0));
+	const struct uv_dm *dm =
+		(struct uv_dm *)uv_obj(req, MLX5_IB_ATTR_DM_MAP_OP_ADDR_REQ_HANDLE);
+	const uint8_t op = (uint8_t)uv_in_u64(req, MLX5_IB_ATTR_DM_MAP_OP_ADDR_REQ_OP, 0);
+	const uint64_t offset = dm->addr % DM_PAGE;
+	const uint16_t page = uv_memic_op_page(op, dm->page);
+	int ret = uv_memic_op_map(req->ctx, op, uv_memic());
+
+	if (ret)
+		return uv_refuse(-ret, "DM_MAP_OP_ADDR: operation %u, expected 0 or 1 (on x86-64)",
+				 op);
+	ret = uv_out(req, MLX5_IB_ATTR_DM_MAP_OP_ADDR_RESP_START_OFFSET, &offset, sizeof(offset));
+	return ret ? ret
+		   : uv_out(req, MLX5_IB_ATTR_DM_MAP_OP_ADDR_RESP_PAGE_INDEX, &page, sizeof(page));
 }
 
 /* ---- regions ---- */

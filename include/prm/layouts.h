@@ -733,6 +733,8 @@
 	F(device_mem_cap, memic, 0x00, 31, 31)                                                     \
 	F(device_mem_cap, log_min_memic_alloc_size, 0x04, 20, 16)                                  \
 	F(device_mem_cap, log_max_memic_addr_alignment, 0x04, 7, 0)                                \
+	F(device_mem_cap, memic_increment_sizes, 0x04, 31, 24)                                     \
+	F(device_mem_cap, memic_test_and_set_sizes, 0x04, 15, 8)                                   \
 	Q(device_mem_cap, memic_bar_start_addr, 0x08)                                              \
 	F(device_mem_cap, memic_bar_size, 0x10, 31, 0)                                             \
 	F(device_mem_cap, max_memic_size, 0x14, 31, 0)                                             \
