@@ -163,8 +163,10 @@ RIG_TEST(cmd_caps, the_speed_register_reads_and_does_not_write)
 RIG_TEST(cmd_caps, counters_are_read_by_set)
 {
 	uint32_t set = rig_alloc(rig, PRM_CMD_ALLOC_Q_COUNTER);
+	struct nm_qcounter *counted =
+		(struct nm_qcounter *)nm_obj_get(rig->nic, NM_OBJ_QCOUNTER, set);
 
-	rig->nic->counters.out_of_sequence = 0x123456789;
+	counted->counters.out_of_sequence = 0x123456789;
 	rig_begin(rig, PRM_CMD_QUERY_Q_COUNTER, 0);
 	PRM_SET(query_q_counter_in, rig->in, counter_set_id, set);
 	cr_assert_eq(rig_command(rig, 0x20, 0x100), PRM_STATUS_OK);

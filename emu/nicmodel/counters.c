@@ -53,22 +53,34 @@ static size_t counter_of(uint8_t syndrome)
 	return offsetof(struct nm_counters, cqes_other);
 }
 
-void nm_count_cqe(struct nm_qp *qp, uint8_t opcode, uint8_t syndrome)
+/* A CQE adds the same to whoever counts it. */
+static void add_cqe(struct nm_counters *n, uint8_t opcode, uint8_t syndrome)
 {
 	bool flush = syndrome == PRM_SYND_WR_FLUSH;
 
-	NM_COUNT(qp, cqes, 1);
+	n->cqes++;
 	if (opcode == PRM_CQE_REQ_ERR) {
-		NM_COUNT(qp, req_cqe_error, 1);
-		NM_COUNT(qp, req_cqe_flush_error, flush);
+		n->req_cqe_error++;
+		n->req_cqe_flush_error += flush;
 	} else if (opcode == PRM_CQE_RESP_ERR) {
-		NM_COUNT(qp, resp_cqe_error, 1);
-		NM_COUNT(qp, resp_cqe_flush_error, flush);
+		n->resp_cqe_error++;
+		n->resp_cqe_flush_error += flush;
 	} else {
-		NM_COUNT(qp, cqes_ok, 1);
+		n->cqes_ok++;
 		return;
 	}
-	nm_count_at(qp, counter_of(syndrome), 1);
+	++*(uint64_t *)((uint8_t *)n + counter_of(syndrome));
+}
+
+void nm_count_cqe(struct nm_nic *nic, uint32_t qpn, uint8_t opcode, uint8_t syndrome)
+{
+	struct nm_qp *qp = (struct nm_qp *)nm_obj_get(nic, NM_OBJ_QP, qpn);
+
+	add_cqe(&nic->counters, opcode, syndrome);
+	if (!qp)
+		return;
+	add_cqe(&qp->counters, opcode, syndrome);
+	add_cqe(qp->counter_set, opcode, syndrome);
 }
 
 uint32_t nm_nic_qps(const struct nm_nic *nic, uint32_t from, struct nm_qp_info *infos, uint32_t max)

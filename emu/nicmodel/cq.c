@@ -329,17 +329,6 @@ static int cq_write_now(struct nm_cq *cq, const struct nm_ring_entry *e)
 	return 0;
 }
 
-static void cq_count(struct nm_cq *cq, const struct nm_cqe *cqe)
-{
-	struct nm_nic *nic = cq->obj.nic;
-	struct nm_qp *qp = (struct nm_qp *)nm_obj_get(nic, NM_OBJ_QP, cqe->qpn);
-
-	if (qp)
-		nm_count_cqe(qp, cqe->opcode, cqe->syndrome);
-	else
-		nic->counters.cqes++;
-}
-
 int nm_cq_push(struct nm_cq *cq, const struct nm_cqe *cqe)
 {
 	struct nm_nic *nic = cq->obj.nic;
@@ -360,7 +349,7 @@ int nm_cq_push(struct nm_cq *cq, const struct nm_cqe *cqe)
 		if (nm_point(nic, &ev) == NM_DROP)
 			return 0;
 	}
-	cq_count(cq, cqe);
+	nm_count_cqe(nic, cqe->qpn, cqe->opcode, cqe->syndrome);
 	if (!cq->writer)
 		return cq_write_now(cq, &e);
 	if (nm_ring_append(cq->writer, &e)) {

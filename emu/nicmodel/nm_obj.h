@@ -598,8 +598,8 @@ bool nm_doorbell_poll(struct nm_nic *nic, uint64_t now_ns,
 void nm_qp_choose_set(struct nm_qp *qp);
 /* Before a set is freed: its QPs count for none. */
 void nm_qcounter_forget(struct nm_nic *nic, const struct nm_qcounter *set);
-/* A CQE of the QP was written. */
-void nm_count_cqe(struct nm_qp *qp, uint8_t opcode, uint8_t syndrome);
+/* A CQE of that QP was written. */
+void nm_count_cqe(struct nm_nic *nic, uint32_t qpn, uint8_t opcode, uint8_t syndrome);
 
 /* ---- the NIC ---- */
 
