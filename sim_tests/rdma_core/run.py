@@ -5,7 +5,8 @@
 run.py --tests DIR --list FILE --log DIR [--timeout S] [--only MODULE]... -- COMMAND...
 
 COMMAND runs a program on the model: `gdakit run -- python3`, or the same in a private root. The list
-(skips-*.txt) names the tests that may skip, each with its class. It fails on: a test that fails, is
+(skips-*.txt) names the tests that may skip, each with its class; "leave-out TEST CLASS" names one that
+cannot skip and is not run. It fails on: a test that fails, is
 stopped by the timeout, or takes its process with it; a skip that the list does not name; a name in
 the list that did not skip; fewer passes than the list's minimum.
 """
@@ -21,7 +22,7 @@ class List:
     """The committed list: minimum, classes, and test -> class."""
 
     def __init__(self, path):
-        self.minimum, self.classes, self.tests = 0, {}, {}
+        self.minimum, self.classes, self.tests, self.left_out = 0, {}, {}, set()
         for n, text in enumerate(open(path, encoding="utf-8"), 1):
             words = text.split("#")[0].split(None, 2)
             if not words:
@@ -30,6 +31,9 @@ class List:
                 self.minimum = int(words[1])
             elif words[0] == "class" and len(words) == 3:
                 self.classes[words[1]] = words[2].strip()
+            elif words[0] == "leave-out" and len(words) == 3 and words[2].strip() in self.classes:
+                self.tests[words[1]] = words[2].strip()
+                self.left_out.add(words[1])
             elif len(words) == 2 and words[1] in self.classes and words[0] not in self.tests:
                 self.tests[words[0]] = words[1]
             else:
@@ -60,9 +64,9 @@ def run_once(command, folder, module, leave_out, log, timeout_s):
     return results, running, f"the process ended with status {rc}" if rc not in (0, 1) else ""
 
 
-def run_file(command, folder, module, logs, timeout_s):
+def run_file(command, folder, module, logs, timeout_s, left_out):
     """Every test of a file, in as many processes as it takes: {name: (word, reason)}."""
-    results = {}
+    results = {t: ("skip", "left out") for t in left_out if t.split(".")[1] == module}
     with open(os.path.join(logs, module + ".log"), "w", encoding="utf-8") as log:
         while True:
             got, running, end = run_once(command, folder, module, list(results), log, timeout_s)
@@ -114,7 +118,7 @@ def main():
     os.makedirs(args.log, exist_ok=True)
     modules = sorted(f[:-3] for f in os.listdir(args.tests) if re.fullmatch(r"test_\w+\.py", f))
     for module in args.only or modules:
-        got = run_file(args.command, args.tests, module, args.log, args.timeout)
+        got = run_file(args.command, args.tests, module, args.log, args.timeout, skips.left_out)
         print("  %-24s %3d passed, %d failed, %d skipped" % (module, *count(got)), flush=True)
         results.update(got)
     with open(os.path.join(args.log, "results.txt"), "w", encoding="utf-8") as out:
