@@ -57,7 +57,7 @@ enum {
 	UV_WRITE_OUT_MAX = 512,	   /* largest core response */
 	UV_PORT = 1,
 	UV_MEMFD_BYTES = 64 << 20, /* of the file in a command fd's place; sparse */
-	UV_GID_INDEX_CM = 0, /* which the connection manager uses: RoCE v2, IPv4 */
+	UV_GID_INDEX_CM = 0,	   /* which the connection manager uses: RoCE v2, IPv4 */
 	UV_PKEY = 0xffff,
 };
 

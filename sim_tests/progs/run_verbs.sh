@@ -117,7 +117,7 @@ infiniband()
 infiniband
 # The default wire is shared memory here; both ways, forced.
 for wire in shm udp; do
-	pairs_options=(--wire $wire)
+	pairs_options=(--wire "$wire")
 	pingpong rc -g 0 -c -s 65537 -m 4096 -n 100
 	pingpong uc -g 0
 	pingpong ud -g 0
