@@ -252,6 +252,73 @@ Test(link_udp, batches_arrive_complete_and_in_order)
 	y->ops->destroy(y);
 }
 
+struct heard {
+	uint32_t calls, packets, len, acks;
+	uint8_t bytes[NM_TRAIN_MAX];
+	uint8_t opcodes[256];
+	uint32_t next_psn;
+};
+
+/* Each train cut again: what was heard is what was sent. */
+static void hear(void *ctx, struct nm_packet *pkt)
+{
+	struct heard *h = ctx;
+	uint32_t n = pkt->segs > 1 ? pkt->segs : 1;
+
+	h->calls++;
+	for (uint32_t i = 0; i < n; i++) {
+		struct nm_packet one = *pkt;
+
+		if (n > 1)
+			cr_assert(nm_train_segment(pkt, i, &one));
+		cr_assert_eq(one.niov, 1);
+		memcpy(h->bytes + h->len, one.payload[0].iov_base, one.payload_len);
+		h->len += one.payload_len;
+		h->opcodes[h->packets++] = one.hdr[0];
+		h->acks += one.hdr[8] >> 7;
+		cr_assert_eq((uint32_t)one.hdr[9] << 16 | (uint32_t)one.hdr[10] << 8 | one.hdr[11],
+			     h->next_psn);
+		h->next_psn = (h->next_psn + 1) & 0xffffff;
+	}
+}
+
+Test(link_udp, a_train_comes_as_few_trains_whose_packets_are_those_that_were_sent)
+{
+	struct link *x = make_link(host_a), *y = make_link(host_b);
+	struct sink *a = make_sink(x), *b = make_sink(y);
+	static struct heard heard = {.next_psn = 0xfffff0};
+	static uint8_t payload[40 * 1024 + 100];
+	struct nm_packet pkt = packet_to(&b->port, 1, 0xfffff0, payload, sizeof(payload));
+
+	for (unsigned int i = 0; i < sizeof(payload); i++)
+		payload[i] = (uint8_t)(i * 31 ^ i >> 9);
+	pkt.hdr[8] |= 0x80;
+	pkt.segs = 41;
+	pkt.seg_len = 1024;
+	b->port.rx = hear;
+	b->port.ctx = &heard;
+	cr_assert_eq(x->ops->send(x, &a->port, &pkt), 0);
+	cr_assert(x->ops->flush(x));
+	for (int tries = 0; tries < 100 && heard.packets < 41; tries++) {
+		struct pollfd pfd = {.fd = b->port.fd, .events = POLLIN};
+
+		poll(&pfd, 1, 100);
+		y->ops->poll(y, 64);
+	}
+	cr_assert_eq(heard.packets, 41);
+	cr_assert_eq(heard.acks, 1);
+	cr_assert_eq(heard.opcodes[0], 0x00);
+	cr_assert_eq(heard.opcodes[20], 0x01);
+	cr_assert_eq(heard.opcodes[40], 0x02);
+	cr_assert_eq(heard.len, sizeof(payload));
+	cr_assert_arr_eq(heard.bytes, payload, sizeof(payload));
+	cr_assert_eq(y->counters.received, 41);
+	free_sink(a);
+	free_sink(b);
+	x->ops->destroy(x);
+	y->ops->destroy(y);
+}
+
 Test(link_udp, a_full_socket_pushes_back_and_nothing_is_lost_or_reordered)
 {
 	struct link *x = make_link(host_a), *y = make_link(host_b);

@@ -282,15 +282,16 @@ static void set_control(struct udp_tx *tx, uint32_t i)
 	const struct udp_run *run = &tx->runs[i];
 	int tos = run->tclass;
 
-	msg->msg_control = tx->control[i];
+	msg->msg_control = NULL;
 	msg->msg_controllen = 0;
+	if (!tos && run->cuts < 2)
+		return;
+	msg->msg_control = tx->control[i];
 	memset(tx->control[i], 0, UDP_CONTROL);
 	if (tos)
 		add_control(msg, IPPROTO_IP, IP_TOS, &tos, sizeof(tos));
 	if (run->cuts > 1)
 		add_control(msg, IPPROTO_UDP, UDP_SEGMENT, &run->size, sizeof(run->size));
-	if (!msg->msg_controllen)
-		msg->msg_control = NULL;
 }
 
 /*
@@ -339,6 +340,8 @@ static bool flush_port(struct link *link, struct link_port *port)
 	struct udp_tx *tx = &((struct udp_port *)port->priv)->tx;
 
 	port->blocked = false;
+	for (uint32_t i = tx->head; i < tx->count; i++)
+		set_control(tx, i);
 	if (tx->head < tx->count)
 		set_checksum(tx, port->fd);
 	while (tx->head < tx->count) {
@@ -397,7 +400,6 @@ static void append(struct udp_tx *tx, const struct sockaddr_in *to, uint8_t tcla
 		tx->iov[i] = (struct iovec){.iov_base = tx->frames + tx->used, .iov_len = len};
 		tx->runs[i] = (struct udp_run){.size = (uint16_t)len, .cuts = 1, .tclass = tclass};
 	}
-	set_control(tx, tx->count - 1);
 	tx->used += len;
 }
 
@@ -588,21 +590,66 @@ static void refuse(struct link *link, struct link_port *port, const char *why)
 		port->diag(port->ctx, why);
 }
 
-/* One datagram. */
+static void hand_over(struct udp_link *ul, struct link_port *port, struct nm_packet *pkt)
+{
+	if (!pkt->hdr_len)
+		return;
+	ul->link.counters.received += pkt->segs > 1 ? pkt->segs : 1;
+	port->rx(port->ctx, pkt);
+	pkt->hdr_len = 0;
+}
+
+static uint32_t psn_of(const struct nm_packet *pkt)
+{
+	return (uint32_t)pkt->hdr[9] << 16 | (uint32_t)pkt->hdr[10] << 8 | pkt->hdr[11];
+}
+
+/* A packet from within a message of the reliable connection: SEND, WRITE, READ response. */
+static bool is_middle(uint8_t opcode)
+{
+	return opcode == 0x01 || opcode == 0x07 || opcode == 0x0e;
+}
+
+/*
+ * The next packet of a message is joined to those before it, so that they travel on as the train
+ * that they once were. One that asks for an ACK is a train's last.
+ */
+static bool join(struct nm_packet *train, const struct nm_packet *pkt)
+{
+	uint32_t segs = train->segs ? train->segs : 1;
+
+	if (!train->hdr_len || !is_middle(pkt->hdr[0]) || memcmp(train->hdr, pkt->hdr, 8) != 0 ||
+	    (train->hdr[8] & 0x80) || psn_of(pkt) != ((psn_of(train) + segs) & 0xffffff) ||
+	    !pkt->payload_len || pkt->payload_len % 4 ||
+	    pkt->payload_len * segs != train->payload_len || segs >= NM_PKT_MAX_IOV ||
+	    train->payload_len + pkt->payload_len > NM_TRAIN_MAX)
+		return false;
+	train->hdr[8] = pkt->hdr[8];
+	train->seg_len = (uint16_t)pkt->payload_len;
+	train->segs = (uint16_t)(segs + 1);
+	train->payload[train->niov++] = pkt->payload[0];
+	train->payload_len += pkt->payload_len;
+	return true;
+}
+
+/* One datagram; `train` holds what came before it and is not handed over yet. */
 static void deliver(struct udp_link *ul, struct link_port *port, const struct nm_roce_ip *ip,
-		    struct link_host src, const uint8_t *bytes, size_t len)
+		    struct link_host src, const uint8_t *bytes, size_t len, struct nm_packet *train)
 {
 	struct nm_packet pkt;
 	char why[NM_WHY_MAX];
 
 	if (nm_roce_decode_udp(ip, bytes, len, &pkt, why)) {
+		hand_over(ul, port, train);
 		refuse(&ul->link, port, why);
 		return;
 	}
+	if (join(train, &pkt))
+		return;
+	hand_over(ul, port, train);
 	take_mgid(&pkt);
 	link_complete_route(&pkt.route, src, host_of(port));
-	ul->link.counters.received++;
-	port->rx(port->ctx, &pkt);
+	*train = pkt;
 }
 
 static void take(struct udp_link *ul, struct link_port *port, unsigned int i)
@@ -613,9 +660,11 @@ static void take(struct udp_link *ul, struct link_port *port, unsigned int i)
 	struct nm_roce_ip ip = {
 		.df = true, .ttl = UDP_TTL, .dport = ul->udp_port, .mgid_in_header = true};
 	size_t len = rx->msgs[i].msg_len, cut = len, off = 0;
+	struct nm_packet train;
 	struct link_host src;
 	uint8_t gid[16];
 
+	train.hdr_len = 0;
 	read_control(&ul->link, port, msg, &ip.tos, &cut);
 	if (msg->msg_flags & MSG_TRUNC) {
 		refuse(&ul->link, port, "a datagram longer than any RoCEv2 packet");
@@ -633,9 +682,10 @@ static void take(struct udp_link *ul, struct link_port *port, unsigned int i)
 	do {
 		size_t n = len - off < cut ? len - off : cut;
 
-		deliver(ul, port, &ip, src, rx->frames[i] + off, n);
+		deliver(ul, port, &ip, src, rx->frames[i] + off, n, &train);
 		off += n;
 	} while (off < len);
+	hand_over(ul, port, &train);
 }
 
 static uint32_t poll_port(struct udp_link *ul, struct link_port *port, uint32_t budget)
