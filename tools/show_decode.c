@@ -293,7 +293,8 @@ static void decode_command(struct out *o, const struct rec_event *ev)
 
 /* ---- WQEs (PRM, send WQE construction): octowords ---- */
 
-enum { OCTOWORD = 16, AV_OCTOWORDS = 3 };
+enum { OCTOWORD = 16, AV_MORE_OCTOWORDS = 2 };
+#define AV_EXT 0x80000000u /* 48 bytes, not 16 */
 
 struct wqe {
 	const uint8_t *p;
@@ -320,6 +321,41 @@ static void remote_segment(struct out *o, struct wqe *w)
 	out_begin(o, "raddr");
 	out_hex(o, "va", prm_load64(p));
 	out_hex(o, "rkey", prm_load32(p + 8));
+	out_end(o);
+}
+
+static void gid(struct out *o, const char *name, const uint8_t g[16])
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+	char text[24];
+
+	if (memcmp(g, mapped, sizeof(mapped)) != 0) {
+		out_bytes(o, name, g, 16);
+		return;
+	}
+	snprintf(text, sizeof(text), "%u.%u.%u.%u", g[12], g[13], g[14], g[15]);
+	out_word(o, name, text);
+}
+
+static void av_segment(struct out *o, struct wqe *w)
+{
+	const uint8_t *p = next_octowords(w, 1), *more;
+	uint32_t dqpn;
+
+	if (!p)
+		return;
+	dqpn = prm_load32(p + 8);
+	out_begin(o, "av");
+	out_hex(o, "qkey", prm_load32(p));
+	out_hex(o, "dqpn", dqpn & NUMBER_MASK);
+	out_hex(o, "rlid", prm_load32(p + 12) & 0xffff);
+	more = dqpn & AV_EXT ? next_octowords(w, AV_MORE_OCTOWORDS) : NULL;
+	if (more) {
+		out_number(o, "tclass", more[10]);
+		out_number(o, "hop_limit", more[11]);
+		out_number(o, "grh", more[12] >> 6 & 1);
+		gid(o, "rgid", more + OCTOWORD);
+	}
 	out_end(o);
 }
 
@@ -389,7 +425,7 @@ static void send_wqe(struct out *o, uint8_t st, const uint8_t *p, uint32_t len)
 	out_hex(o, "imm", prm_load32(p + 12));
 	out_end(o);
 	if (st == PRM_QP_ST_UD)
-		next_octowords(&w, AV_OCTOWORDS);
+		av_segment(o, &w);
 	else if (st == PRM_QP_ST_XRC)
 		next_octowords(&w, 1);
 	if (is_remote(opcode))
@@ -421,19 +457,6 @@ static void decode_fetch(struct out *o, const struct qp_types *types, const stru
 
 /* ---- packets ---- */
 
-static void gid(struct out *o, const char *name, const uint8_t g[16])
-{
-	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-	char text[24];
-
-	if (memcmp(g, mapped, sizeof(mapped)) != 0) {
-		out_bytes(o, name, g, 16);
-		return;
-	}
-	snprintf(text, sizeof(text), "%u.%u.%u.%u", g[12], g[13], g[14], g[15]);
-	out_word(o, name, text);
-}
-
 static void fate(struct out *o, uint32_t f)
 {
 	if (f)
@@ -456,6 +479,11 @@ static void extension(struct out *o, uint8_t opcode, const uint8_t *p, uint32_t 
 		   opcode <= ROCE_ATOMIC_ACK) {
 		out_hex(o, "syndrome", p[0]);
 		out_number(o, "msn", prm_load32(p) & NUMBER_MASK);
+	} else if (len >= ROCE_DETH_LEN && opcode >> 5 == ROCE_BASE_UD >> 5) {
+		out_hex(o, "qkey", prm_load32(p));
+		out_hex(o, "src_qpn", prm_load32(p + 4) & NUMBER_MASK);
+		if (len >= ROCE_DETH_LEN + ROCE_IMM_LEN)
+			out_hex(o, "imm", prm_load32(p + ROCE_DETH_LEN));
 	} else if (len) {
 		out_bytes(o, "ext", p, len);
 	}
