@@ -23,10 +23,11 @@ enum {
 	UAR_PAGES = 8,
 	MEMIC_PAGES = 4,
 	STEPS = 200,
-	KINDS = 9,
+	KINDS = 11,
 	POOL = 16,
 	IN_MAX = 0x110 + 16 * 8,
 	RANDOM_MAX = 96,
+	SRQ_WQES = 8,
 	RQ_BYTES = 8 * 64,
 	SQ_BBS = 8,
 };
@@ -56,30 +57,36 @@ struct fuzz {
 	uint16_t uid;
 	uint32_t qp_page; /* of the newest QP's rings; its record is two pages on */
 	uint32_t pi, rq_pi;
+	uint32_t srq_page; /* of the newest shared receive queue; record as above */
+	uint32_t srq_pi;
 };
 
-enum kind { PD, UAR, UCTX, UMEM, MKEY, EQ, CQ, QP, OTHER };
+enum kind { PD, UAR, UCTX, UMEM, MKEY, EQ, CQ, QP, SRQ, XRCD, OTHER };
 
 static const struct {
 	uint16_t opcode;
 	enum kind kind;
 } creators[] = {
-	{PRM_CMD_ALLOC_PD, PD},	     {PRM_CMD_ALLOC_UAR, UAR},	  {PRM_CMD_CREATE_UCTX, UCTX},
-	{PRM_CMD_CREATE_UMEM, UMEM}, {PRM_CMD_CREATE_MKEY, MKEY}, {PRM_CMD_CREATE_EQ, EQ},
-	{PRM_CMD_CREATE_CQ, CQ},     {PRM_CMD_CREATE_QP, QP},
+	{PRM_CMD_ALLOC_PD, PD},	     {PRM_CMD_ALLOC_UAR, UAR},	    {PRM_CMD_CREATE_UCTX, UCTX},
+	{PRM_CMD_CREATE_UMEM, UMEM}, {PRM_CMD_CREATE_MKEY, MKEY},   {PRM_CMD_CREATE_EQ, EQ},
+	{PRM_CMD_CREATE_CQ, CQ},     {PRM_CMD_CREATE_QP, QP},	    {PRM_CMD_CREATE_RMP, SRQ},
+	{PRM_CMD_CREATE_SRQ, SRQ},   {PRM_CMD_CREATE_XRC_SRQ, SRQ}, {PRM_CMD_ALLOC_XRCD, XRCD},
 };
 
 static const struct {
 	uint16_t opcode;
 	enum kind kind;
 } users[] = {
-	{PRM_CMD_DEALLOC_PD, PD},     {PRM_CMD_DEALLOC_UAR, UAR},   {PRM_CMD_DESTROY_UCTX, UCTX},
-	{PRM_CMD_DESTROY_UMEM, UMEM}, {PRM_CMD_DESTROY_MKEY, MKEY}, {PRM_CMD_QUERY_MKEY, MKEY},
-	{PRM_CMD_DESTROY_EQ, EQ},     {PRM_CMD_QUERY_EQ, EQ},	    {PRM_CMD_DESTROY_CQ, CQ},
-	{PRM_CMD_QUERY_CQ, CQ},	      {PRM_CMD_MODIFY_CQ, CQ},	    {PRM_CMD_DESTROY_QP, QP},
-	{PRM_CMD_QUERY_QP, QP},	      {PRM_CMD_RST2INIT_QP, QP},    {PRM_CMD_INIT2INIT_QP, QP},
-	{PRM_CMD_INIT2RTR_QP, QP},    {PRM_CMD_RTR2RTS_QP, QP},	    {PRM_CMD_RTS2RTS_QP, QP},
-	{PRM_CMD_QP_2ERR, QP},	      {PRM_CMD_QP_2RST, QP},
+	{PRM_CMD_DEALLOC_PD, PD},     {PRM_CMD_DEALLOC_UAR, UAR},     {PRM_CMD_DESTROY_UCTX, UCTX},
+	{PRM_CMD_DESTROY_UMEM, UMEM}, {PRM_CMD_DESTROY_MKEY, MKEY},   {PRM_CMD_QUERY_MKEY, MKEY},
+	{PRM_CMD_DESTROY_EQ, EQ},     {PRM_CMD_QUERY_EQ, EQ},	      {PRM_CMD_DESTROY_CQ, CQ},
+	{PRM_CMD_QUERY_CQ, CQ},	      {PRM_CMD_MODIFY_CQ, CQ},	      {PRM_CMD_DESTROY_QP, QP},
+	{PRM_CMD_QUERY_QP, QP},	      {PRM_CMD_RST2INIT_QP, QP},      {PRM_CMD_INIT2INIT_QP, QP},
+	{PRM_CMD_INIT2RTR_QP, QP},    {PRM_CMD_RTR2RTS_QP, QP},	      {PRM_CMD_RTS2RTS_QP, QP},
+	{PRM_CMD_QP_2ERR, QP},	      {PRM_CMD_QP_2RST, QP},	      {PRM_CMD_DESTROY_RMP, SRQ},
+	{PRM_CMD_DESTROY_SRQ, SRQ},   {PRM_CMD_DESTROY_XRC_SRQ, SRQ}, {PRM_CMD_QUERY_RMP, SRQ},
+	{PRM_CMD_QUERY_SRQ, SRQ},     {PRM_CMD_QUERY_XRC_SRQ, SRQ},   {PRM_CMD_MODIFY_RMP, SRQ},
+	{PRM_CMD_ARM_RQ, SRQ},	      {PRM_CMD_ARM_XRC_SRQ, SRQ},     {PRM_CMD_DEALLOC_XRCD, XRCD},
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -198,6 +205,46 @@ static void pages(uint8_t *list, uint32_t first, uint32_t count)
 		prm_store64(list + 8 * n, arena_at + (uint64_t)((first + n) % ARENA_PAGES) * PAGE);
 }
 
+/* The same queue in the words of three families: SRQ_WQES of 64 bytes, its record two pages on. */
+static void good_srq(struct fuzz *f, uint16_t opcode, uint32_t first, uint8_t *in)
+{
+	uint64_t dbr = arena_at + (uint64_t)((first + 2) % ARENA_PAGES) * PAGE;
+	uint8_t *rmpc = PRM_PTR(create_rmp_in, in, rmpc);
+	uint8_t *wq = PRM_PTR(rmpc, rmpc, wq);
+	uint8_t *srqc = PRM_PTR(create_srq_in, in, srq_context_entry);
+
+	pages(PRM_PTR(create_rmp_in, in, pas), first, 1);
+	if (opcode == PRM_CMD_CREATE_RMP) {
+		PRM_SET(rmpc, rmpc, state, PRM_RMP_RDY);
+		PRM_SET(wq, wq, pd, newest(f, PD, 0));
+		PRM_SET(wq, wq, log_wq_sz, 3);
+		PRM_SET(wq, wq, log_wq_stride, 6);
+		PRM_SET64(wq, wq, dbr_addr, dbr);
+		return;
+	}
+	/* Those of an XRC SRQ lie where an SRQ's do. */
+	PRM_SET(srqc, srqc, log_srq_size, 3);
+	PRM_SET(srqc, srqc, log_rq_stride, 2);
+	PRM_SET(srqc, srqc, pd, newest(f, PD, 0));
+	PRM_SET(srqc, srqc, cqn, newest(f, CQ, 0));
+	PRM_SET(srqc, srqc, xrcd, newest(f, XRCD, 0));
+	PRM_SET64(srqc, srqc, dbr_addr, dbr);
+}
+
+/* Instead of a receive queue, where there is one. */
+static void share_srq(struct fuzz *f, uint8_t switches, uint8_t *qpc)
+{
+	if (!f->pool[SRQ].count || !(switches & 0x40))
+		return;
+	PRM_SET(qpc, qpc, rq_type, PRM_RQ_SRQ);
+	PRM_SET(qpc, qpc, srqn_rmpn_xrqn, newest(f, SRQ, 0));
+	if (!f->pool[XRCD].count || !(switches & 0x20))
+		return;
+	PRM_SET(qpc, qpc, st, PRM_QP_ST_XRC);
+	PRM_SET(qpc, qpc, xrcd, newest(f, XRCD, 0));
+	PRM_SET(qpc, qpc, no_sq, switches >> 4 & 1);
+}
+
 static void good_create(struct fuzz *f, uint16_t opcode, uint8_t switches, uint8_t *in)
 {
 	uint32_t first = switches % ARENA_PAGES; /* decides whether it maps */
@@ -268,6 +315,24 @@ static void good_create(struct fuzz *f, uint16_t opcode, uint8_t switches, uint8
 		PRM_SET64(qpc, c, dbr_addr,
 			  arena_at + (uint64_t)((first + 2) % ARENA_PAGES) * PAGE);
 		pages(PRM_PTR(create_qp_in, in, pas), first, 1);
+		share_srq(f, switches, c);
+		break;
+	case PRM_CMD_CREATE_RMP:
+	case PRM_CMD_CREATE_SRQ:
+	case PRM_CMD_CREATE_XRC_SRQ:
+		good_srq(f, opcode, first, in);
+		break;
+	case PRM_CMD_MODIFY_RMP:
+		PRM_SET(modify_rmp_in, in, rmp_state, PRM_RMP_RDY);
+		PRM_SET(rmpc, PRM_PTR(modify_rmp_in, in, rmpc), state, PRM_RMP_RDY);
+		PRM_SET(rmp_bitmask, PRM_PTR(modify_rmp_in, in, bitmask), lwm, 1);
+		PRM_SET(wq, PRM_PTR(rmpc, PRM_PTR(modify_rmp_in, in, rmpc), wq), lwm,
+			switches >> 4 & 7);
+		break;
+	case PRM_CMD_ARM_RQ:
+	case PRM_CMD_ARM_XRC_SRQ:
+		PRM_SET(cmd_in, in, op_mod, PRM_ARM_SRQ);
+		PRM_SET(arm_rq_in, in, lwm, switches >> 4 & 7);
 		break;
 	default:
 		break;
@@ -336,6 +401,11 @@ static void command(struct fuzz *f, uint16_t opcode, uint8_t switches, uint8_t c
 		if (opcode == PRM_CMD_CREATE_QP) {
 			f->qp_page = switches;
 			f->pi = f->rq_pi = 0;
+		}
+		if (opcode == PRM_CMD_CREATE_RMP || opcode == PRM_CMD_CREATE_SRQ ||
+		    opcode == PRM_CMD_CREATE_XRC_SRQ) {
+			f->srq_page = switches;
+			f->srq_pi = 0;
 		}
 	}
 	free(exact_in);
@@ -428,11 +498,33 @@ static void step_post(struct fuzz *f, struct input *in)
 	memcpy(uar, wqe, 8);
 }
 
+/* The same in a shared queue, as a list. */
+static void post_shared(struct fuzz *f, uint8_t changes, struct input *in)
+{
+	for (uint32_t n = 0; n < SRQ_WQES; n++) {
+		uint8_t *wqe = arena_page(f, f->srq_page) + 64 * (size_t)n;
+
+		prm_store32(wqe, (n + 1) % SRQ_WQES);
+		prm_store32(wqe + 16, 1u << (changes >> 4));
+		prm_store32(wqe + 20, newest(f, MKEY, 0) << 8);
+		prm_store64(wqe + 24, arena_at + 0x100 * (uint64_t)n);
+		prm_store32(wqe + 32, 0);
+		prm_store32(wqe + 36, PRM_LKEY_TERMINATOR);
+	}
+	xor_bytes(arena_page(f, f->srq_page), 64 * SRQ_WQES, changes & 3, in);
+	f->srq_pi += take(in) % (SRQ_WQES + 1);
+	prm_store32(arena_page(f, f->srq_page + 2), f->srq_pi & 0xffff);
+}
+
 /* Receive WQEs: one data segment each, ended by the terminator. */
 static void step_post_receive(struct fuzz *f, struct input *in)
 {
 	uint8_t changes = take(in);
 
+	if ((changes & 8) && f->pool[SRQ].count) {
+		post_shared(f, changes, in);
+		return;
+	}
 	for (uint32_t n = 0; n < RQ_BYTES / 64; n++) {
 		uint8_t *wqe = arena_page(f, f->qp_page) + 64 * n;
 

@@ -27,6 +27,7 @@ static void outstanding(struct fuzz_fabric *f)
 		struct hx_wr wr = {
 			.opcode = opcodes[i],
 			.flags = HX_SIGNALED,
+			.srqn = f->srq ? f->srq->number : 0,
 			.raddr = f->mem[1] + FUZZ_MARGIN,
 			.rkey = f->key[1],
 			.nsge = 1,
@@ -42,7 +43,7 @@ static void outstanding(struct fuzz_fabric *f)
 static size_t one_packet(struct fuzz_fabric *f, const uint8_t *in, size_t len)
 {
 	static uint8_t payload[NM_MTU_MAX + 64];
-	static const uint8_t bases[] = {ROCE_BASE_RC, ROCE_BASE_UC, ROCE_BASE_UD};
+	static const uint8_t bases[] = {ROCE_BASE_RC, ROCE_BASE_UC, ROCE_BASE_UD, ROCE_BASE_XRC};
 	struct nm_packet pkt = {0};
 	uint8_t flags = in[0], opcode = in[1];
 	uint32_t to = flags & TO_A ? 0 : 1;
@@ -72,9 +73,15 @@ static size_t one_packet(struct fuzz_fabric *f, const uint8_t *in, size_t len)
 	if (flags & FIX_KEY && f->a->attr.st == PRM_QP_ST_UD) {
 		prm_store32(pkt.hdr + 12, 0); /* the Q_Key */
 	} else if (flags & FIX_KEY) {
-		prm_store64(pkt.hdr + 12, (uintptr_t)f->mem[1] + in[2] % 32 * 512);
-		prm_store32(pkt.hdr + 20, f->key[1]);
-		prm_store32(pkt.hdr + 24, in[3] * 16u);
+		uint8_t *ext = pkt.hdr + ROCE_BTH_LEN;
+
+		if (f->a->attr.st == PRM_QP_ST_XRC) {
+			prm_store32(ext, f->srq->number);
+			ext += ROCE_XRC_LEN;
+		}
+		prm_store64(ext, (uintptr_t)f->mem[1] + in[2] % 32 * 512);
+		prm_store32(ext + 8, f->key[1]);
+		prm_store32(ext + 12, in[3] * 16u);
 	}
 	if (flags & TO_GROUP) {
 		roce_bth_set_dqpn(pkt.hdr, ROCE_QPN_MULTICAST);

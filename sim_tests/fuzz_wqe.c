@@ -90,6 +90,7 @@ static void put_av(struct fuzz_fabric *f, uint8_t *seg, uint8_t byte)
 
 static uint32_t short_wqes(struct fuzz_fabric *f, const uint8_t *in, size_t len)
 {
+	const uint32_t xrc = f->a->attr.st == PRM_QP_ST_XRC ? 16 : 0; /* bytes of its segment */
 	uint32_t slot = 0;
 
 	for (; len >= SHORT_WQE && slot < f->a->sq_size - 4; in += SHORT_WQE, len -= SHORT_WQE) {
@@ -99,9 +100,11 @@ static uint32_t short_wqes(struct fuzz_fabric *f, const uint8_t *in, size_t len)
 		prm_store32(wqe, slot << 8 | in[0]);
 		prm_store32(wqe + 4, f->a->qpn << 8 | ds);
 		wqe[11] = in[2];
-		prm_store64(wqe + 16, (uintptr_t)f->mem[1] + in[3] % 40 * 512u);
-		prm_store32(wqe + 24, f->key[1] ^ (in[3] == 0xff));
-		for (uint32_t ow = 2; ow < ds; ow++)
+		if (xrc)
+			prm_store32(wqe + 16, f->srq->number ^ (in[3] == 0xfe));
+		prm_store64(wqe + 16 + xrc, (uintptr_t)f->mem[1] + in[3] % 40 * 512u);
+		prm_store32(wqe + 24 + xrc, f->key[1] ^ (in[3] == 0xff));
+		for (uint32_t ow = 2 + xrc / 16; ow < ds; ow++)
 			put_segment(f, wqe + (size_t)ow * 16, (uint8_t)(in[4] + (ow - 2) * 37));
 		if (f->a->attr.st == PRM_QP_ST_UD)
 			put_av(f, wqe + 16, in[3]);

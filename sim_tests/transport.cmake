@@ -10,7 +10,7 @@ if(CRITERION_FOUND)
 endif()
 
 foreach(target fuzz_packet fuzz_wqe)
-  gdakit_fuzz(NAME ${target} SOURCES ${target}.c harness.c harness_ud.c LIBS nm_world)
+  gdakit_fuzz(NAME ${target} SOURCES ${target}.c harness.c harness_ud.c harness_srq.c LIBS nm_world)
   if(TARGET ${target})
     target_compile_definitions(${target} PRIVATE HX_WITHOUT_CRITERION)
   endif()
