@@ -84,8 +84,8 @@ static uint16_t umr_post(struct hx_qp *qp, struct umr *u)
 }
 
 /* Binds a type 2 window to this QP; the new key. */
-static uint32_t bind(struct hx_qp *qp, uint32_t window, uint8_t new_tag, uint32_t region,
-		     const void *at, uint64_t len, uint8_t rights)
+static uint32_t bind_window(struct hx_qp *qp, uint32_t window, uint8_t new_tag, uint32_t region,
+			    const void *at, uint64_t len, uint8_t rights)
 {
 	struct umr u;
 
@@ -147,7 +147,7 @@ static struct window window(struct hx *h, uint8_t rights)
 	w.region = hx_mkey(h, 1, h->nic[1].pd, w.p.bmem, w.p.len, HX_LR | HX_LW);
 	w.window = free_key(h, 1, h->nic[1].pd);
 	w.at = w.p.bmem + WIN_AT;
-	w.key = bind(w.p.b, w.window, 0x12, w.region, w.at, WIN_LEN, rights);
+	w.key = bind_window(w.p.b, w.window, 0x12, w.region, w.at, WIN_LEN, rights);
 	HX_OK(w.p.b->scq, w.p.b->last_idx);
 	return w;
 }
@@ -196,7 +196,8 @@ HX_TEST(rc_umr, a_window_cannot_give_what_its_region_has_not)
 {
 	struct window w = window(h, HX_LR | HX_RW);
 	uint32_t readonly = hx_mkey(h, 1, h->nic[1].pd, w.p.bmem, w.p.len, HX_LR | HX_RW);
-	uint32_t key = bind(w.p.b, free_key(h, 1, h->nic[1].pd), 1, readonly, w.at, 100, HX_RW);
+	uint32_t key =
+		bind_window(w.p.b, free_key(h, 1, h->nic[1].pd), 1, readonly, w.at, 100, HX_RW);
 
 	HX_OK(w.p.b->scq, w.p.b->last_idx);
 	remote(&w.p, PRM_WQE_RDMA_WRITE, key, w.at, 100, PRM_SYND_REMOTE_ACCESS);
@@ -217,8 +218,8 @@ HX_TEST(rc_umr, a_binding_beyond_its_region_fails_where_it_is_used)
 {
 	struct window w = window(h, HX_LR | HX_RW);
 	uint8_t *end = w.p.bmem + w.p.len;
-	uint32_t key =
-		bind(w.p.b, free_key(h, 1, h->nic[1].pd), 1, w.region, end - 100, 200, HX_RW);
+	uint32_t key = bind_window(w.p.b, free_key(h, 1, h->nic[1].pd), 1, w.region, end - 100, 200,
+				   HX_RW);
 
 	HX_OK(w.p.b->scq, w.p.b->last_idx);
 	remote(&w.p, PRM_WQE_RDMA_WRITE, key, end - 100, 100, 0);
@@ -229,7 +230,7 @@ HX_TEST(rc_umr, a_bound_window_is_not_bound_again)
 {
 	struct window w = window(h, HX_LR | HX_RW);
 
-	bind(w.p.b, w.key, 0x13, w.region, w.at, 100, HX_RW);
+	bind_window(w.p.b, w.key, 0x13, w.region, w.at, 100, HX_RW);
 	HX_ERR(w.p.b->scq, PRM_SYND_MW_BIND, w.p.b->last_idx);
 	cr_assert_eq(hx_query_state(w.p.b), PRM_QP_ERR);
 	cr_assert(hx_diagnosed(h, "only a free key may be bound"));
@@ -240,7 +241,7 @@ HX_TEST(rc_umr, a_window_of_another_pd_is_a_bind_error)
 	struct window w = window(h, HX_LR | HX_RW);
 	uint32_t other = free_key(h, 1, hx_new(h, 1, PRM_CMD_ALLOC_PD));
 
-	bind(w.p.b, other, 1, w.region, w.at, 100, HX_RW);
+	bind_window(w.p.b, other, 1, w.region, w.at, 100, HX_RW);
 	HX_ERR(w.p.b->scq, PRM_SYND_MW_BIND, w.p.b->last_idx);
 }
 
@@ -249,7 +250,7 @@ HX_TEST(rc_umr, a_region_of_another_pd_is_refused_below_a_window)
 	struct window w = window(h, HX_LR | HX_RW);
 	uint32_t other =
 		hx_mkey(h, 1, hx_new(h, 1, PRM_CMD_ALLOC_PD), w.p.bmem, w.p.len, HX_LR | HX_LW);
-	uint32_t key = bind(w.p.b, free_key(h, 1, h->nic[1].pd), 1, other, w.at, 100, HX_RW);
+	uint32_t key = bind_window(w.p.b, free_key(h, 1, h->nic[1].pd), 1, other, w.at, 100, HX_RW);
 
 	HX_OK(w.p.b->scq, w.p.b->last_idx);
 	remote(&w.p, PRM_WQE_RDMA_WRITE, key, w.at, 100, PRM_SYND_REMOTE_ACCESS);
@@ -264,7 +265,7 @@ HX_TEST(rc_umr, an_invalidated_window_is_refused_and_may_be_bound_again)
 
 	remote(&w.p, PRM_WQE_RDMA_WRITE, w.key, w.at, 100, 0);
 	HX_OK(w.p.b->scq, invalidate(w.p.b, w.key));
-	again = bind(q.b, w.window, 0x14, w.region, w.at, 100, HX_RW);
+	again = bind_window(q.b, w.window, 0x14, w.region, w.at, 100, HX_RW);
 	HX_OK(q.b->scq, q.b->last_idx);
 	remote(&q, PRM_WQE_RDMA_WRITE, again, w.at, 100, 0);
 	remote(&w.p, PRM_WQE_RDMA_WRITE, w.key, w.at, 100, PRM_SYND_REMOTE_ACCESS);
@@ -327,7 +328,7 @@ HX_TEST(rc_umr, a_send_invalidates_the_peers_window_before_its_completion)
 		recv_inval(w.p.b->rcq, w.key, lens[i]);
 		cr_assert(hx_is(w.p.bmem, lens[i], 9));
 		HX_OK(w.p.a->scq, idx);
-		bind(w.p.b, w.window, 0x15, w.region, w.at, 100, HX_RW);
+		bind_window(w.p.b, w.window, 0x15, w.region, w.at, 100, HX_RW);
 		HX_OK(w.p.b->scq, w.p.b->last_idx);
 		remote(&w.p, PRM_WQE_RDMA_WRITE, w.key, w.at, 100, PRM_SYND_REMOTE_ACCESS);
 	}
@@ -550,7 +551,7 @@ HX_TEST(rc_umr, a_key_that_goes_under_a_message_ends_it)
 		struct hx_pair p = hx_pair(h, &(struct hx_qp_attr){.mtu = 1});
 		uint32_t region = hx_mkey(h, 1, h->nic[1].pd, p.bmem, p.len, HX_LR | HX_LW);
 		uint32_t window = free_key(h, 1, h->nic[1].pd);
-		uint32_t key = bind(p.b, window, 1, region, p.bmem, 4 << 20, HX_RW);
+		uint32_t key = bind_window(p.b, window, 1, region, p.bmem, 4 << 20, HX_RW);
 		uint8_t cqe[64];
 
 		HX_OK(p.b->scq, 0);
@@ -581,7 +582,7 @@ HX_TEST(rc_umr, a_umr_takes_effect_once_though_what_is_before_it_is_sent_again)
 
 	hx_drop(h, 0, ROCE_WRITE_ONLY, 1);
 	write_of(&p, p.amem, 100, p.akey, p.bkey, p.bmem, PRM_WQE_RDMA_WRITE);
-	bind(p.a, window, 1, p.akey, p.amem, 100, HX_RW);
+	bind_window(p.a, window, 1, p.akey, p.amem, 100, HX_RW);
 	write_of(&p, p.amem, 100, p.akey, p.bkey, p.bmem, PRM_WQE_RDMA_WRITE);
 	hx_ring(p.a);
 	HX_OK(p.a->scq, 0);

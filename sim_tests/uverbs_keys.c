@@ -30,7 +30,7 @@ Test(uverbs_keys, a_window_is_a_free_key_of_its_pd)
 	cr_expect_eq(alloc_mw(&dev, pd, 3, &mw), -EINVAL);
 	cr_expect_eq(alloc_mw(&dev, pd + 100, 1, &mw), -EINVAL);
 	cr_assert_eq(alloc_mw(&dev, pd, 2, &mw), 0);
-	cr_expect_neq(mw.rkey, 0);
+	cr_expect(mw.rkey != 0);
 	cr_expect_eq(ur_pd_destroy(&dev, pd), -EBUSY);
 	ur_begin(&c, UVERBS_OBJECT_MW, UVERBS_METHOD_MW_DESTROY);
 	ur_handle(&c, UVERBS_ATTR_DESTROY_MW_HANDLE, mw.mw_handle);
