@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
  * Atomic operations on mapped device memory (mlx5dv_dm_map_op_addr): a store of a byte to one page
- * adds to a byte of device memory, a load from another returns it and sets it to ones.
+ * adds to a byte of device memory, a load from another returns it and sets it to 1.
  *
  * No memory does that, so each access is made to fault. The pages that the program is told lie
  * beyond the end of the command descriptor's file: the kernel maps them and an access is SIGBUS.
@@ -197,7 +197,7 @@ static void on_bus(int sig, siginfo_t *info, void *uctx)
 	if (!lend_page(step.page))
 		_exit(128 + SIGBUS); /* out of mappings in the middle of an instruction */
 	if (!write && op == OP_TEST_AND_SET)
-		step.page[step.offset] = __atomic_exchange_n(byte, 0xff, __ATOMIC_SEQ_CST);
+		step.page[step.offset] = __atomic_exchange_n(byte, 1, __ATOMIC_SEQ_CST);
 	else if (!write)
 		step.page[step.offset] = __atomic_load_n(byte, __ATOMIC_SEQ_CST);
 	step.mask = uc->uc_sigmask;
