@@ -92,11 +92,11 @@ shared ibv_srq_pingpong -n 300
 shared ibv_srq_pingpong -n 300 -q 4 -e
 shared ibv_xsrq_pingpong -n 300
 shared ibv_xsrq_pingpong -n 300 -s 65536 -e
-perftest ib_send_bw --use-srq -a -n 20
+perftest ib_send_bw --use-srq -s 65537 -n 100
 perftest ib_send_bw --use-srq -s 4096 -n 300 -q 8
 perftest ib_send_lat --use-srq -s 8 -n 300 -e
 for tool in ib_send_bw ib_write_bw ib_read_bw; do
-	perftest $tool -c XRC -a -n 20
+	perftest $tool -c XRC -s 65537 -n 100
 	perftest $tool -c XRC -s 4096 -n 300 -q 4
 done
 perftest ib_send_lat -c XRC -s 8 -n 300 -e
