@@ -527,14 +527,6 @@ void hx_connect(struct hx_qp *a, struct hx_qp *b)
 	hx_run(a->h, 20 * SIM_US);
 }
 
-void hx_to_ready(struct hx_qp *qp)
-{
-	cr_assert_eq(hx_to_init(qp), 0, "%s", qp->h->why);
-	cr_assert_eq(hx_to_rtr(qp, qp), 0, "%s", qp->h->why);
-	cr_assert_eq(hx_to_rts(qp), 0, "%s", qp->h->why);
-	hx_run(qp->h, 20 * SIM_US);
-}
-
 uint8_t hx_query_state(struct hx_qp *qp)
 {
 	struct hx *h = qp->h;

@@ -28,3 +28,11 @@ struct hx_av hx_av(const struct hx_qp *peer)
 	sim_mac(h->sim, peer->nic, av.rmac);
 	return av;
 }
+
+void hx_to_ready(struct hx_qp *qp)
+{
+	cr_assert_eq(hx_to_init(qp), 0, "%s", qp->h->why);
+	cr_assert_eq(hx_to_rtr(qp, qp), 0, "%s", qp->h->why);
+	cr_assert_eq(hx_to_rts(qp), 0, "%s", qp->h->why);
+	hx_run(qp->h, 20 * SIM_US);
+}
