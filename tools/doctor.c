@@ -355,7 +355,10 @@ static bool check_pull(char why[REASON_MAX])
 	errno = WEXITSTATUS(status);
 	if (status)
 		return say_errno(why, "process_vm_readv on another process");
-	snprintf(why, REASON_MAX, "large messages between processes take one copy");
+	snprintf(why, REASON_MAX, "large messages between processes take one copy%s",
+		 geteuid() == 0 ? ""
+				: "; two between hosts in user namespaces of their own (not in "
+				  "--mode hooks)");
 	return true;
 }
 

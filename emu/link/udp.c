@@ -664,7 +664,8 @@ static void take(struct udp_link *ul, struct link_port *port, unsigned int i)
 	struct link_host src;
 	uint8_t gid[16];
 
-	train.hdr_len = 0;
+	train.hdr_len = 0; /* empty */
+	train.segs = 0;
 	read_control(&ul->link, port, msg, &ip.tos, &cut);
 	if (msg->msg_flags & MSG_TRUNC) {
 		refuse(&ul->link, port, "a datagram longer than any RoCEv2 packet");
