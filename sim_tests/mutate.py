@@ -19,7 +19,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 WORK = os.path.join(ROOT, "build", "mutate")
 TREE = os.path.join(WORK, "tree")
 BUILD = os.path.join(WORK, "build")
-MODEL_TESTS = "^(cmd|cq|eq|mkey|rc|doorbell|wqe|link_roce)_|^uverbs_cm|^paths_redirect|^fds_own"  # a test and its target share a name
+MODEL_TESTS = "^(cmd|cq|eq|mkey|rc|doorbell|wqe|link_roce|uc|ud)_|^(xrc|uverbs_cm|paths_redirect|fds_own)"  # a test and its target share a name
 
 
 def parse(path):
