@@ -171,6 +171,40 @@ int uv_devx_other(struct uv_req *req)
 	return ret;
 }
 
+/*
+ * A program knows no physical pages, so where its mailboxes have room for memory they mean umems,
+ * whether they say so or not: the driver sets the bits (devx.c of mlx5_ib, devx_set_umem_valid).
+ */
+static void mean_umems(struct mailbox *m)
+{
+	switch (m->opcode) {
+	case PRM_CMD_CREATE_CQ:
+		if (m->in_len < PRM_create_cq_in_SIZE)
+			return;
+		PRM_SET(create_cq_in, m->in, cq_umem_valid, 1);
+		PRM_SET(cqc, PRM_PTR(create_cq_in, m->in, cq_context), dbr_umem_valid, 1);
+		return;
+	case PRM_CMD_CREATE_QP:
+		if (m->in_len < PRM_create_qp_in_SIZE)
+			return;
+		PRM_SET(create_qp_in, m->in, wq_umem_valid, 1);
+		PRM_SET(qpc, PRM_PTR(create_qp_in, m->in, qpc), dbr_umem_valid, 1);
+		return;
+	case PRM_CMD_CREATE_RMP: {
+		uint8_t *rmpc = PRM_PTR(create_rmp_in, m->in, rmpc);
+		uint8_t *wq = PRM_PTR(rmpc, rmpc, wq);
+
+		if (m->in_len < PRM_create_rmp_in_SIZE)
+			return;
+		PRM_SET(wq, wq, wq_umem_valid, 1);
+		PRM_SET(wq, wq, dbr_umem_valid, 1);
+		return;
+	}
+	default:
+		return;
+	}
+}
+
 /* ---- objects ---- */
 
 struct uv_devx_umem {
@@ -261,6 +295,7 @@ int uv_devx_obj_create(struct uv_req *req)
 		return ret;
 	while (type < DEVX_TYPES && devx_objects[type].create != m.opcode)
 		type++;
+	mean_umems(&m);
 	if (type < DEVX_TYPES)
 		ret = create(req, &m, type);
 	else
