@@ -32,6 +32,7 @@ const struct nm_cap_row nm_cap_connectx7[] = {
 	CAP_(GENERAL, cmd_hca_cap, log_max_klm_list_size, 16, "model"),
 	CAP_(GENERAL, cmd_hca_cap, max_indirection, 4, "model: NM_KLM_DEPTH"),
 	CAP_(GENERAL, cmd_hca_cap, umr_extended_translation_offset, 1, "ConnectX-7"),
+	CAP_(GENERAL, cmd_hca_cap, fixed_buffer_size, 1, "ConnectX-7: KSM, which UCX's atomics need"),
 	CAP_(GENERAL, cmd_hca_cap, imaicl, 1, "ConnectX-7: memory windows, type 1 and 2B"),
 	CAP_(GENERAL, cmd_hca_cap, terminate_scatter_list_mkey, 1,
 	     "model: lkey 0x100 ends a scatter list"),
