@@ -139,13 +139,15 @@ Test(uverbs_devx, a_cq_made_by_mailbox_sees_any_first_arm)
 	ur_open(&dev);
 	arm = (uint32_t *)(dev.mem + RECORD_AT + UV_CQ_ARM_OFFSET);
 	cr_assert_eq(ur_umem(&dev, dev.mem, UR_MEM, &umem, &id), 0);
-	for (int in_umem = 0; in_umem < 2; in_umem++) {
-		*arm = 0;
-		cr_assert_eq(devx_cq(&dev, id, in_umem, &cq), 0);
-		cr_expect_eq(*arm, NM_CQ_ARM_SENTINEL, "record in an umem: %d", in_umem);
-		cr_expect_eq(arm[-1], 0, "the other word is the program's");
-		cr_assert_eq(ur_devx_destroy(&dev, cq), 0);
-	}
+	*arm = 0;
+	cr_assert_eq(devx_cq(&dev, id, true, &cq), 0);
+	cr_expect_eq(*arm, NM_CQ_ARM_SENTINEL);
+	cr_expect_eq(arm[-1], 0, "the other word is the program's");
+	cr_assert_eq(ur_devx_destroy(&dev, cq), 0);
+	*arm = 0;
+	cr_expect_eq(devx_cq(&dev, id, false, &cq), -EREMOTEIO,
+		     "an address: a kernel takes what a program's mailbox names as a umem");
+	cr_expect_eq(*arm, 0, "as it was");
 }
 
 Test(uverbs_devx, a_refused_cq_leaves_the_record_as_it_was)
