@@ -81,6 +81,7 @@ struct start {
 	char root[PATH_MAX];
 	char tools[PATH_MAX];
 	sigset_t mask;
+	pid_t parent; /* who attends to the program */
 };
 
 /* An instrumented library needs its runtime first of all, also in programs that are not
@@ -167,6 +168,8 @@ static _Noreturn void execute(const struct start *s)
 	/* If we go, nobody is left to pass signals on, or to ask for the exit code. Not before the
 	 * namespace: a change of credentials clears it. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != s->parent) /* we went before that */
+		_exit(EXIT_REFUSED);
 	sigprocmask(SIG_SETMASK, &s->mask, NULL);
 	execvp(s->o->argv[0], s->o->argv);
 	err = errno;
@@ -322,6 +325,7 @@ int run_program(const struct run_options *o)
 	for (size_t i = 0; i < sizeof(forwarded) / sizeof(forwarded[0]); i++)
 		sigaddset(&signals, forwarded[i]);
 	sigprocmask(SIG_BLOCK, &signals, &s.mask);
+	s.parent = getpid();
 	if (o->mode != MODE_HOOKS)
 		code = run_in_namespace(&s, &signals, why);
 	if (code >= 0)

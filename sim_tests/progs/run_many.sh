@@ -61,11 +61,11 @@ kill_once() # kill_once N: 0 if the survivor noticed as it should
 	local wire=${wires[$1 % 2]} ms=$((RANDOM % 400))
 	free_port
 	name="kill $1"
-	pairs_options=(--host killed-a --wire "$wire")
+	pairs_options=(--host "killed-a-$$" --wire "$wire")
 	start "$logs/kill-$1.server.log" 40 "$bin/kill_peer" -p "$port"
 	server=$started
 	wait_listen "$port" "$server" 20 || { fail "$name" "the restarted server does not listen" "$logs/kill-$1.server.log"; finish "$server"; return 1; }
-	pairs_options=(--host killed-b --wire "$wire")
+	pairs_options=(--host "killed-b-$$" --wire "$wire")
 	start "$logs/kill-$1.client.log" 40 "$bin/kill_peer" -p "$port" 127.0.0.1
 	client=$started
 	# From the start of the client to well into the traffic; every third time before most of it.
@@ -107,6 +107,6 @@ nothing() # nothing NAME TEXT: the text, of what is left, is empty
 }
 nothing "nothing is left in TMPDIR" "$(ls -A "$tmp")"
 nothing "nothing is left in /dev/shm" "$(find /dev/shm -name '*gdakit*' -newer "$logs/begin" 2>/dev/null)"
-pairs_options=(--host killed-a)
+pairs_options=(--host "killed-a-$$")
 alone "the address block of a killed host is free" 20 true
 pairs_end
