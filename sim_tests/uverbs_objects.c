@@ -113,8 +113,9 @@ Test(uverbs_objects, a_key_that_was_destroyed_does_not_come_back)
 
 enum { RECORD_AT = 8192, CQ_LOG = 6 };
 
-/* CREATE_CQ whose record lies at mem + RECORD_AT: by address, or in the umem that is all of mem. */
-static int devx_cq(struct ur_dev *dev, uint32_t umem_id, bool record_in_umem, uint32_t *handle)
+/* CREATE_CQ whose record lies RECORD_AT into the umem; says so, or leaves it to the driver to say.
+ */
+static int devx_cq(struct ur_dev *dev, uint32_t umem_id, bool say_umem, uint32_t *handle)
 {
 	uint8_t in[PRM_create_cq_in_SIZE] = {0}, out[PRM_obj_out_SIZE] = {0};
 	uint8_t *cqc = PRM_PTR(create_cq_in, in, cq_context);
@@ -123,10 +124,10 @@ static int devx_cq(struct ur_dev *dev, uint32_t umem_id, bool record_in_umem, ui
 	PRM_SET(cqc, cqc, log_cq_size, CQ_LOG);
 	PRM_SET(cqc, cqc, uar_page, dev->uar);
 	PRM_SET(cqc, cqc, c_eqn_or_apu_element, uv_eqn(0));
-	PRM_SET(cqc, cqc, dbr_umem_valid, record_in_umem);
-	PRM_SET(cqc, cqc, dbr_umem_id, record_in_umem ? umem_id : 0);
-	PRM_SET64(cqc, cqc, dbr_addr, RECORD_AT + (record_in_umem ? 0 : (uintptr_t)dev->mem));
-	PRM_SET(create_cq_in, in, cq_umem_valid, 1);
+	PRM_SET(cqc, cqc, dbr_umem_valid, say_umem);
+	PRM_SET(cqc, cqc, dbr_umem_id, umem_id);
+	PRM_SET64(cqc, cqc, dbr_addr, RECORD_AT);
+	PRM_SET(create_cq_in, in, cq_umem_valid, say_umem);
 	PRM_SET(create_cq_in, in, cq_umem_id, umem_id);
 	return ur_devx_create(dev, in, sizeof(in), out, sizeof(out), handle);
 }
@@ -139,15 +140,37 @@ Test(uverbs_devx, a_cq_made_by_mailbox_sees_any_first_arm)
 	ur_open(&dev);
 	arm = (uint32_t *)(dev.mem + RECORD_AT + UV_CQ_ARM_OFFSET);
 	cr_assert_eq(ur_umem(&dev, dev.mem, UR_MEM, &umem, &id), 0);
-	*arm = 0;
-	cr_assert_eq(devx_cq(&dev, id, true, &cq), 0);
-	cr_expect_eq(*arm, NM_CQ_ARM_SENTINEL);
-	cr_expect_eq(arm[-1], 0, "the other word is the program's");
-	cr_assert_eq(ur_devx_destroy(&dev, cq), 0);
-	*arm = 0;
-	cr_expect_eq(devx_cq(&dev, id, false, &cq), -EREMOTEIO,
-		     "an address: a kernel takes what a program's mailbox names as a umem");
-	cr_expect_eq(*arm, 0, "as it was");
+	for (int say = 0; say < 2; say++) {
+		*arm = 0;
+		cr_assert_eq(devx_cq(&dev, id, say, &cq), 0);
+		cr_expect_eq(*arm, NM_CQ_ARM_SENTINEL, "the mailbox says umem: %d", say);
+		cr_expect_eq(arm[-1], 0, "the other word is the program's");
+		cr_assert_eq(ur_devx_destroy(&dev, cq), 0);
+	}
+}
+
+Test(uverbs_devx, a_receive_pool_made_by_mailbox_takes_umems_without_being_told)
+{
+	uint8_t in[PRM_create_rmp_in_SIZE] = {0}, out[PRM_obj_out_SIZE] = {0};
+	uint8_t *rmpc = PRM_PTR(create_rmp_in, in, rmpc), *wq = PRM_PTR(rmpc, rmpc, wq);
+	uint8_t alloc_pd[PRM_obj_in_SIZE] = {0};
+	uint32_t umem, id, rmp, pd;
+	struct ur_dev dev;
+
+	ur_open(&dev);
+	PRM_SET(cmd_in, alloc_pd, opcode, PRM_CMD_ALLOC_PD);
+	cr_assert_eq(ur_devx_create(&dev, alloc_pd, sizeof(alloc_pd), out, sizeof(out), &pd), 0);
+	cr_assert_eq(ur_umem(&dev, dev.mem, UR_MEM, &umem, &id), 0);
+	PRM_SET(cmd_in, in, opcode, PRM_CMD_CREATE_RMP);
+	PRM_SET(rmpc, rmpc, state, PRM_RMP_RDY);
+	PRM_SET(wq, wq, pd, PRM_GET(obj_out, out, number));
+	PRM_SET(wq, wq, log_wq_sz, 4);
+	PRM_SET(wq, wq, log_wq_stride, 5);
+	PRM_SET(wq, wq, wq_umem_id, id);
+	PRM_SET(wq, wq, dbr_umem_id, id);
+	PRM_SET64(wq, wq, dbr_addr, RECORD_AT);
+	cr_assert_eq(ur_devx_create(&dev, in, sizeof(in), out, sizeof(out), &rmp), 0);
+	cr_expect_eq(ur_devx_destroy(&dev, rmp), 0);
 }
 
 Test(uverbs_devx, a_refused_cq_leaves_the_record_as_it_was)
