@@ -42,8 +42,10 @@ static inline void fuzz_share(struct fuzz_fabric *f, struct hx_qp_attr *b)
 /* Consumes the first byte: which spaces, which link, which service. B is in a group. */
 static inline struct fuzz_fabric fuzz_open(uint8_t how)
 {
-	struct hx_config config = {
-		.copied = (how & 1) != 0, .serialise = (how & 2) != 0, .seed = how};
+	struct hx_config config = {.copied = (how & 1) != 0,
+				   .serialise = (how & 2) != 0,
+				   .trains = (how & 0x20) != 0,
+				   .seed = how};
 	struct hx_qp_attr attr = {.st = fuzz_services[how >> 2 & 7].st,
 				  .timeout = 5,
 				  .retry = 2,

@@ -2,7 +2,7 @@
 /*
  * Any packets at all, to a QP that has work outstanding: the NIC must neither crash nor touch
  * memory beside the keys. Input: a byte for the fabric, then packets of {flags, opcode, PSN offset,
- * header byte count, payload length / 4, header bytes}.
+ * header byte count (its high bit: more than an MTU is a train), payload length / 4, header bytes}.
  */
 #include "sim_tests/fuzz_fabric.h"
 
@@ -17,6 +17,8 @@ enum {
 	FIX_SERVICE = 32, /* the opcode is one of the QP's own service */
 	TO_GROUP = 64,
 };
+
+enum { FUZZ_MTU = 256 };
 
 static void outstanding(struct fuzz_fabric *f)
 {
@@ -86,6 +88,10 @@ static size_t one_packet(struct fuzz_fabric *f, const uint8_t *in, size_t len)
 	if (flags & TO_GROUP) {
 		roce_bth_set_dqpn(pkt.hdr, ROCE_QPN_MULTICAST);
 		memcpy(pkt.route.dgid, fuzz_group, sizeof(fuzz_group));
+	}
+	if (pkt.payload_len > FUZZ_MTU && in[3] & 0x80) {
+		pkt.segs = (uint16_t)((pkt.payload_len + FUZZ_MTU - 1) / FUZZ_MTU);
+		pkt.seg_len = in[3] & 0x40 ? FUZZ_MTU : 4 * FUZZ_MTU;
 	}
 	if (pkt.payload_len) {
 		pkt.niov = 1;

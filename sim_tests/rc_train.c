@@ -294,6 +294,35 @@ Test(rc_train, payload_that_cannot_be_pulled_is_a_lost_packet_and_no_error)
 	hx_with(&ways[2], pulled);
 }
 
+static void unasked(struct hx *h)
+{
+	struct hx_pair p = open_pair(h, NULL);
+	static uint8_t bytes[4 * MTU];
+	struct nm_packet pkt = {
+		.route = {.slid = sim_lid(h->sim, 0), .dlid = sim_lid(h->sim, 1)},
+		.hdr = {0x10, 0x40, 0xff, 0xff},
+		.hdr_len = 16,
+		.segs = 4,
+		.seg_len = MTU,
+		.payload_len = 4 * MTU,
+		.niov = 1,
+		.payload = {{bytes, 4 * MTU}},
+	};
+
+	sim_gid(h->sim, 0, pkt.route.sgid);
+	sim_gid(h->sim, 1, pkt.route.dgid);
+	prm_store32(pkt.hdr + 4, p.b->qpn);
+	nm_nic_receive(h->nic[1].nic, &pkt);
+	hx_run(h, SIM_MS);
+	cr_assert_eq(nm_nic_counters(h->nic[1].nic)->rx_packets, 4);
+	expect_write(h, &p, 10 * MTU, 4);
+}
+
+Test(rc_train, responses_that_nobody_asked_for_are_dropped_one_by_one)
+{
+	hx_with(&ways[0], unasked);
+}
+
 /* ---- how a train is cut ---- */
 
 static const struct {

@@ -215,10 +215,13 @@ static uint32_t psns_of(const struct nm_packet *pkt)
 bool rc_ack_takes(const struct nm_qp *qp, uint32_t psn, uint32_t segs)
 {
 	struct rc_req *req = &qp->rc->req;
-	const struct rc_swqe *w = rc_swqe_at(req, req->una_seq);
+	const struct rc_swqe *w;
 
-	return req->una == psn && req->una_seq != req->head && w->kind == NM_WR_READ &&
-	       (uint32_t)psn_diff(psn, w->first_psn) + segs <= w->npsn;
+	/* Nothing is outstanding, as where there is no send queue at all. */
+	if (req->una != psn || req->una_seq == req->head)
+		return false;
+	w = rc_swqe_at(req, req->una_seq);
+	return w->kind == NM_WR_READ && (uint32_t)psn_diff(psn, w->first_psn) + segs <= w->npsn;
 }
 
 static bool response_fits(struct nm_qp *qp, const struct rc_swqe *w, const struct roce_bth *bth,
