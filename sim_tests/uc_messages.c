@@ -227,8 +227,73 @@ HX_TEST(uc_messages, read_and_atomics_are_no_operations_of_this_service)
 		hx_post(p.a, &wr);
 		hx_ring(p.a);
 		HX_ERR(p.a->scq, PRM_SYND_LOCAL_QP_OP, 0);
-		cr_assert_eq(hx_query_state(p.a), PRM_QP_ERR);
+		cr_assert_eq(hx_query_state(p.a), PRM_QP_SQER);
 	}
+}
+
+/* IBTA 10.3.1.5: SQEr. The three messages behind the one that fails are flushed, two of them
+ * already in the ring. */
+HX_TEST(uc_messages, a_failed_send_stops_the_send_queue_alone_until_rts)
+{
+	struct hx_pair p = uc_pair(h);
+	struct hx_wr good = send_wr(&p, 0, 3 * MTU), bad = send_wr(&p, 0, 3 * MTU);
+	uint8_t cqe[64];
+
+	bad.sge[0].lkey ^= 0x100;
+	for (uint32_t round = 0; round < 3; round++) {
+		uint16_t first, rq = hx_recv(p.a, &(struct hx_sge){p.amem, LEN, p.akey}, 1);
+		struct hx_wr back = send_wr(&p, 0, 2 * MTU);
+
+		first = hx_post(p.a, &bad);
+		hx_post(p.a, &good);
+		hx_post(p.a, &good);
+		hx_ring(p.a);
+		HX_ERR(p.a->scq, PRM_SYND_LOCAL_PROT, first);
+		HX_ERR(p.a->scq, PRM_SYND_WR_FLUSH, (uint16_t)(first + 1));
+		HX_ERR(p.a->scq, PRM_SYND_WR_FLUSH, (uint16_t)(first + 2));
+		cr_assert_eq(hx_query_state(p.a), PRM_QP_SQER);
+		hx_post(p.a, &good);
+		hx_ring(p.a);
+		HX_ERR(p.a->scq, PRM_SYND_WR_FLUSH, p.a->last_idx);
+		/* It receives all the while. */
+		back.sge[0] = (struct hx_sge){p.bmem, 2 * MTU, p.bkey};
+		hx_post(p.b, &back);
+		hx_ring(p.b);
+		HX_OK(p.b->scq, p.b->last_idx);
+		cr_assert(hx_wait(p.a->rcq, cqe, SIM_S));
+		cr_assert_eq(cqe_idx(cqe), rq);
+		cr_assert_eq(cqe_bytes(cqe), 2 * MTU);
+		cr_assert_eq(hx_modify(p.a, PRM_CMD_SQERR2RTS_QP), 0, "%s", h->why);
+		hx_recv(p.b, &(struct hx_sge){p.bmem, LEN, p.bkey}, 1);
+		hx_fill(p.amem, 3 * MTU, round);
+		hx_post(p.a, &good);
+		hx_ring(p.a);
+		HX_OK(p.a->scq, p.a->last_idx);
+		cr_assert(hx_wait(p.b->rcq, cqe, SIM_S));
+		cr_assert(hx_is(p.bmem, 3 * MTU, round));
+	}
+	cr_assert_neq(hx_modify(p.a, PRM_CMD_SQERR2RTS_QP), 0, "it is in RTS");
+}
+
+HX_TEST(uc_messages, what_was_not_flushed_yet_when_rts_came_is_sent_or_flushed_in_order)
+{
+	struct hx_pair p = uc_pair(h);
+	struct hx_wr good = write_wr(&p, 0, MTU), bad = write_wr(&p, 0, MTU);
+	uint8_t cqe[64];
+
+	bad.sge[0].lkey ^= 0x100;
+	hx_post(p.a, &bad);
+	for (uint32_t i = 1; i < 30; i++)
+		hx_post(p.a, &good);
+	hx_ring(p.a);
+	HX_ERR(p.a->scq, PRM_SYND_LOCAL_PROT, 0);
+	(void)hx_modify(p.a, PRM_CMD_SQERR2RTS_QP);
+	for (uint32_t i = 1; i < 30; i++) {
+		cr_assert(hx_wait(p.a->scq, cqe, SIM_S), "WQE %u", i);
+		cr_assert_eq(cqe_idx(cqe), i);
+	}
+	cr_assert(hx_quiet(h));
+	cr_assert_not(hx_poll(p.a->scq, cqe));
 }
 
 /* What the program writes after the completion does not travel. */

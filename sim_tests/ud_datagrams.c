@@ -165,6 +165,9 @@ HX_TEST(ud_datagrams, longer_than_the_mtu_is_a_local_length_error)
 	HX_ERR(p.a->scq, PRM_SYND_LOCAL_LENGTH, post(&p, &av, 4097));
 	cr_assert(hx_quiet(h));
 	cr_assert_eq(h->nic[0].packets[ROCE_BASE_UD + ROCE_SEND_ONLY], 0);
+	cr_assert_eq(hx_query_state(p.a), PRM_QP_SQER);
+	cr_assert_eq(hx_modify(p.a, PRM_CMD_SQERR2RTS_QP), 0, "%s", h->why);
+	HX_OK(p.a->scq, post(&p, &av, 4096));
 }
 
 HX_TEST(ud_datagrams, a_receive_wqe_that_is_too_small_completes_in_error)

@@ -72,7 +72,7 @@ static void recall(struct nm_qp *qp)
 		nic->ops.link_recall(nic->ops.ctx);
 }
 
-static void cancel_transfers(struct nm_qp *qp)
+static void cancel_sends(struct nm_qp *qp)
 {
 	struct rc_req *req = &qp->rc->req;
 
@@ -86,6 +86,11 @@ static void cancel_transfers(struct nm_qp *qp)
 	req->wr_valid = false;
 	req->rwr_valid = false;
 	rc_landings_drop(qp);
+}
+
+static void cancel_transfers(struct nm_qp *qp)
+{
+	cancel_sends(qp);
 	rc_resp_drop(qp);
 }
 
@@ -165,12 +170,11 @@ static void start_responder(struct nm_qp *qp)
 	rc_resp_start(qp, PRM_GET(qpc, qp->qpc, next_rcv_psn));
 }
 
-static void start_flush(struct nm_qp *qp)
+static void start_send_flush(struct nm_qp *qp)
 {
 	struct rc_req *req = &qp->rc->req;
-	struct rc_resp *resp = &qp->rc->resp;
 
-	cancel_transfers(qp);
+	cancel_sends(qp);
 	req->deadline_ns = 0;
 	req->rnr_until_ns = 0;
 	req->rnr_timer = RC_RNR_NONE;
@@ -178,8 +182,14 @@ static void start_flush(struct nm_qp *qp)
 	req->refetch_since = 0;
 	req->refetch_ns = 0;
 	rc_req_look(qp, true);
-	resp->flush_poll_ns = 0;
 	nm_qp_schedule(qp);
+}
+
+static void start_flush(struct nm_qp *qp)
+{
+	start_send_flush(qp);
+	rc_resp_drop(qp);
+	qp->rc->resp.flush_poll_ns = 0;
 }
 
 static void set_state(struct nm_qp *qp, uint8_t to)
@@ -210,11 +220,16 @@ void nm_qp_enter(struct nm_qp *qp, uint8_t to)
 			rc_req_start(qp, PRM_GET(qpc, qp->qpc, next_send_psn));
 		if (from == PRM_QP_SQD)
 			rc_sqd_leave(qp);
+		if (from == PRM_QP_SQER)
+			rc_sqer_leave(qp);
 		nm_qp_schedule(qp);
 		break;
 	case PRM_QP_SQD:
 		if (from != PRM_QP_SQD)
 			rc_sqd_enter(qp);
+		break;
+	case PRM_QP_SQER:
+		start_send_flush(qp);
 		break;
 	case PRM_QP_ERR:
 		if (from != PRM_QP_ERR)
@@ -295,8 +310,11 @@ bool nm_qp_progress(struct nm_qp *qp, uint64_t deadline_ns)
 			service->timeout(qp);
 		rc_sqd_check(qp);
 		break;
-	case PRM_QP_RTR:
 	case PRM_QP_SQER:
+		rc_flush_sends(qp);
+		service->respond(qp);
+		break;
+	case PRM_QP_RTR:
 		service->respond(qp);
 		break;
 	case PRM_QP_ERR:

@@ -474,10 +474,15 @@ void rc_umr_drop(struct nm_qp *qp); /* the list that is being read */
 
 /* CQEs of the oldest WQEs, in order, up to one that failed. */
 void rc_complete_good(struct nm_qp *qp);
-/* And of that one; then the QP is in ERR. Only from nm_qp_progress(). */
+/* And of that one; then the QP is in ERR (UC, UD: SQER). Only from nm_qp_progress(). */
 void rc_complete(struct nm_qp *qp);
 void rc_flush_run(struct nm_qp *qp);
-void rc_tell_error(struct nm_qp *qp, const char *queue, uint16_t wqe_idx, uint8_t cause);
+/* In SQER: of the send queue alone. */
+void rc_flush_sends(struct nm_qp *qp);
+/* From SQER to RTS: what was taken from the ring is flushed, the next WQE begins anew. */
+void rc_sqer_leave(struct nm_qp *qp);
+void rc_tell_error(struct nm_qp *qp, const char *queue, uint16_t wqe_idx, uint8_t cause,
+		   const char *to);
 void rc_push(struct nm_cq *cq, const struct nm_cqe *cqe); /* NULL: nowhere */
 void rc_push_recv_error(struct nm_qp *qp, struct nm_cq *cq, uint32_t user_index, uint16_t wqe_idx,
 			uint8_t cause);

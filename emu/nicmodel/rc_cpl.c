@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Completions of the send queue, strictly in order, and the flush of both queues in ERR.
+ * Completions of the send queue, strictly in order, and the flush of both queues in ERR, or of the
+ * send queue in SQER.
  *
  * Syndromes: enum prm_cqe_syndrome. Vendor codes: what public reports of ConnectX error CQEs show,
  * where there is one.
@@ -62,13 +63,14 @@ void rc_fail_recv(struct nm_qp *qp, uint8_t cause)
 }
 
 /* The codes that the program will see, and how sure we are of them. */
-void rc_tell_error(struct nm_qp *qp, const char *queue, uint16_t wqe_idx, uint8_t cause)
+void rc_tell_error(struct nm_qp *qp, const char *queue, uint16_t wqe_idx, uint8_t cause,
+		   const char *to)
 {
 	nm_diagnose(qp->obj.nic, qp->obj.number,
 		    "%s WQE %u completes with syndrome 0x%02x, vendor code 0x%02x (%s); the QP "
-		    "goes to ERR",
+		    "goes to %s",
 		    queue, wqe_idx, rc_errors[cause].syndrome, rc_errors[cause].vendor_err,
-		    rc_errors[cause].source);
+		    rc_errors[cause].source, to);
 }
 
 static void push_send_error(struct nm_qp *qp, const struct rc_swqe *w, uint8_t cause)
@@ -79,7 +81,8 @@ static void push_send_error(struct nm_qp *qp, const struct rc_swqe *w, uint8_t c
 		return;
 	req->error_reported = true;
 	if (cause != RC_CAUSE_FLUSH)
-		rc_tell_error(qp, "send", w->wqe_idx, cause);
+		rc_tell_error(qp, "send", w->wqe_idx, cause,
+			      qp->service->reliable ? "ERR" : "SQER");
 	rc_push(qp->cq_snd, &(struct nm_cqe){
 				    .opcode = PRM_CQE_REQ_ERR,
 				    .solicited = true,
@@ -160,7 +163,8 @@ void rc_complete(struct nm_qp *qp)
 		return;
 	push_send_error(qp, w, w->cause);
 	pop(qp, w);
-	rc_error_enter(qp);
+	/* IBTA 10.3.1.5: without acknowledgements only the send queue stops. */
+	nm_qp_enter(qp, qp->service->reliable ? PRM_QP_ERR : PRM_QP_SQER);
 }
 
 static void flush_decoded(struct nm_qp *qp, uint32_t *left)
@@ -207,21 +211,50 @@ static int flush_posted(struct nm_qp *qp, uint32_t *left)
 	return 0;
 }
 
-void rc_flush_run(struct nm_qp *qp)
+static void flush_sends(struct nm_qp *qp, uint32_t *left)
 {
 	struct rc_req *req = &qp->rc->req;
-	uint32_t left = RC_TURN;
-	int rc = 0;
+	int rc;
 
-	if (qp->has_sq) {
-		flush_decoded(qp, &left);
-		rc = rc_req_dbr(qp);
-		if (rc == 0 && req->tail == req->head)
-			rc = flush_posted(qp, &left);
-	}
+	if (!qp->has_sq)
+		return;
+	flush_decoded(qp, left);
+	rc = rc_req_dbr(qp);
+	if (rc == 0 && req->tail == req->head)
+		rc = flush_posted(qp, left);
 	if (rc == -EINPROGRESS)
 		qp->rc->polling = true;
+	if (*left == 0)
+		nm_qp_schedule(qp);
+}
+
+void rc_flush_run(struct nm_qp *qp)
+{
+	uint32_t left = RC_TURN;
+
+	flush_sends(qp, &left);
 	qp->rc->recv_ops->flush(qp, &left);
 	if (left == 0)
 		nm_qp_schedule(qp);
+}
+
+void rc_flush_sends(struct nm_qp *qp)
+{
+	uint32_t left = RC_TURN;
+
+	flush_sends(qp, &left);
+}
+
+void rc_sqer_leave(struct nm_qp *qp)
+{
+	struct rc_req *req = &qp->rc->req;
+	uint32_t left = req->head - req->tail;
+
+	flush_decoded(qp, &left);
+	req->una = req->snd_psn;
+	req->next_psn = req->snd_psn;
+	req->una_seq = req->tail;
+	req->cur = req->tail;
+	req->error_reported = false;
+	rc_req_look(qp, true);
 }

@@ -182,7 +182,7 @@ void rc_report_fatal(struct nm_qp *qp)
 	struct rc_resp *resp = &qp->rc->resp;
 
 	if (resp->recv.have) {
-		rc_tell_error(qp, "receive", resp->recv.wqe_idx, resp->cause);
+		rc_tell_error(qp, "receive", resp->recv.wqe_idx, resp->cause, "ERR");
 		rc_fail_recv(qp, resp->cause);
 	} else {
 		nm_eq_qp_event(qp->obj.nic, resp->event, qp->obj.number);
