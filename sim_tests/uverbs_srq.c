@@ -232,10 +232,12 @@ static int destroy_qp(struct ur_dev *dev, uint32_t handle)
 	return ur_run(dev->fd, &c);
 }
 
-static int to_error(struct ur_dev *dev, uint32_t handle)
+static int to_state(struct ur_dev *dev, uint32_t handle, uint8_t state, uint32_t mask)
 {
-	struct ib_uverbs_modify_qp in = {
-		.qp_handle = handle, .attr_mask = UV_QP_STATE, .qp_state = UV_QPS_ERR};
+	struct ib_uverbs_modify_qp in = {.qp_handle = handle,
+					 .attr_mask = mask | UV_QP_STATE,
+					 .qp_state = state,
+					 .port_num = 1};
 
 	return ur_write(dev->fd, IB_USER_VERBS_CMD_MODIFY_QP, &in, sizeof(in), NULL, 0, NULL, 0);
 }
@@ -293,11 +295,14 @@ Test(uverbs_srq, a_target_has_handles_in_several_contexts_and_each_hears_of_it)
 	cr_expect_eq(open_qp(&two, b, qpn + 1, &h2), -EINVAL);
 	cr_assert_eq(open_qp(&two, b, qpn, &h2), 0);
 	cr_expect_eq(close_xrcd(&two, b), -EBUSY);
-	cr_assert_eq(to_error(&two, h2), 0);
+	cr_expect_eq(to_state(&two, h2, UV_QPS_ERR, 0), -EINVAL, "not from RESET");
+	cr_assert_eq(to_state(&two, h2, UV_QPS_INIT, UV_QP_PKEY_INDEX | UV_QP_PORT | UV_QP_ACCESS),
+		     0);
+	cr_assert_eq(to_state(&two, h2, UV_QPS_ERR, 0), 0);
 	cr_expect_eq(next_event(&one), EVENT_LAST_WQE);
 	cr_expect_eq(next_event(&two), EVENT_LAST_WQE);
 	cr_expect_eq(destroy_qp(&one, h1), 0);
-	cr_expect_eq(to_error(&two, h2), 0, "it lives on");
+	cr_expect_eq(to_state(&two, h2, UV_QPS_ERR, 0), 0, "it lives on");
 	/* The context's end gives back the last handle, and with it QP and domain. */
 	ur_close(&two);
 	cr_expect_eq(open_qp(&one, a, qpn, &h1), -EINVAL);

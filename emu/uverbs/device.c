@@ -283,3 +283,16 @@ int uv_query_gid_entry(struct uv_req *req)
 	fill_gid(&e);
 	return uv_out(req, UVERBS_ATTR_QUERY_GID_ENTRY_RESP_ENTRY, &e, sizeof(e));
 }
+
+int uv_check_sgid(const char *command, uint32_t index)
+{
+	if (index < UV_GIDS)
+		return 0;
+	if (index < UV_GID_TABLE_LEN)
+		return uv_refuse(ENODATA,
+				 "%s: the source GID table has none at index %u, only the "
+				 "first %u have one",
+				 command, index, UV_GIDS);
+	return uv_refuse(EINVAL, "%s: source GID index %u, the table has %u entries", command,
+			 index, UV_GID_TABLE_LEN);
+}

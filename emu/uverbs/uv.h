@@ -278,6 +278,9 @@ uint32_t uv_eqn(uint32_t comp_vector); /* vector < UV_COMP_VECTORS */
 uint32_t uv_null_mkey(void);	       /* what ibv_alloc_null_mr() gives */
 const struct uv_identity *uv_identity(void);
 bool uv_link_is_ethernet(void);
+/* May an address name this source GID? 0, -EINVAL beyond the table, -ENODATA for an entry without
+ * a GID (Linux: rdma_get_gid_attr). */
+int uv_check_sgid(const char *command, uint32_t index);
 bool uv_verbose(void);
 uint32_t uv_kernel_uar(void); /* UAR page of the driver itself */
 /* Is that in the NICs' own mapping of their UAR pages? */

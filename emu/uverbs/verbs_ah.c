@@ -49,11 +49,7 @@ static int check_attr(const struct ib_uverbs_ah_attr *attr)
 				 SL_MAX);
 	if (uv_link_is_ethernet() && !attr->is_global)
 		return uv_refuse(EINVAL, "CREATE_AH: no GRH, but the port is RoCE");
-	if (attr->is_global && attr->grh.sgid_index >= UV_GIDS)
-		return uv_refuse(EINVAL,
-				 "CREATE_AH: source GID index %u, only the first %u have one",
-				 attr->grh.sgid_index, UV_GIDS);
-	return 0;
+	return attr->is_global ? uv_check_sgid("CREATE_AH", attr->grh.sgid_index) : 0;
 }
 
 int uv_w_create_ah(struct uv_req *req, const void *core_in, void *core_out)

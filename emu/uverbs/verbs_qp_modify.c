@@ -10,7 +10,7 @@
 
 enum { RC, UC, UD, XRC_INI, XRC_TGT, TYPES };
 
-/* Attributes of one transition, beside the two states, which are always allowed. */
+/* Attributes of one transition, beside the new state, which is always allowed. */
 struct transition {
 	uint8_t from, to; /* enum uv_qp_state */
 	uint16_t opcode;
@@ -97,7 +97,7 @@ static const struct transition transitions[] = {
 	 {0, PRM_OPTPAR_RWE, PRM_OPTPAR_QKEY}},
 };
 
-/* From every state, with no attribute. */
+/* From every state (to ERR from all but RESET), with no attribute. */
 static const struct transition to_reset = {
 	.to = UV_QPS_RESET, .opcode = PRM_CMD_QP_2RST, .name = "2RST_QP"};
 static const struct transition to_error = {
@@ -179,17 +179,26 @@ static const struct transition *find_transition(uint8_t from, uint8_t to)
 	if (to == UV_QPS_RESET)
 		return &to_reset;
 	if (to == UV_QPS_ERR)
-		return &to_error;
+		return from == UV_QPS_RESET ? NULL : &to_error;
 	for (size_t i = 0; i < sizeof(transitions) / sizeof(transitions[0]); i++)
 		if (transitions[i].from == from && transitions[i].to == to)
 			return &transitions[i];
 	return NULL;
 }
 
+/* The state that the QP is in may be said on the way to RTS, where it may have changed by itself
+ * (IBTA table 94; Linux: qp_state_table). */
+static uint32_t takes_cur_state(const struct transition *t, unsigned int type)
+{
+	if (t->to != UV_QPS_RTS || (t->from == UV_QPS_SQE && type != UC && type != UD))
+		return 0;
+	return UV_QP_CUR_STATE;
+}
+
 static int check_mask(const struct uv_qp *qp, const struct transition *t, uint32_t mask)
 {
 	const unsigned int type = type_of(qp);
-	const uint32_t always = UV_QP_STATE | UV_QP_CUR_STATE;
+	const uint32_t always = UV_QP_STATE | takes_cur_state(t, type);
 	const uint32_t missing = t->required[type] & ~mask;
 	const uint32_t excess = mask & ~(t->required[type] | t->optional[type] | always);
 
@@ -201,6 +210,16 @@ static int check_mask(const struct uv_qp *qp, const struct transition *t, uint32
 			EINVAL, "MODIFY_QP 0x%x: %s does not take %s (mask 0x%x, not allowed 0x%x)",
 			qp->obj.num, t->name, attr_name(excess), mask, excess);
 	return 0;
+}
+
+static int check_address(const struct ib_uverbs_qp_dest *d)
+{
+	if (d->port_num != UV_PORT)
+		return uv_refuse(EINVAL, "MODIFY_QP: the address names port %u, expected %u",
+				 d->port_num, UV_PORT);
+	if (!d->is_global && uv_link_is_ethernet())
+		return uv_refuse(EINVAL, "MODIFY_QP: the address has no GRH, but the port is RoCE");
+	return d->is_global ? uv_check_sgid("MODIFY_QP", d->sgid_index) : 0;
 }
 
 static int check_values(const struct ib_uverbs_modify_qp *m)
@@ -224,23 +243,31 @@ static int check_values(const struct ib_uverbs_modify_qp *m)
 	if ((mask & UV_QP_MAX_DEST_RD_ATOMIC) && m->max_dest_rd_atomic > max_dest)
 		return uv_refuse(EINVAL, "MODIFY_QP: max_dest_rd_atomic %u, at most %u",
 				 m->max_dest_rd_atomic, max_dest);
-	if ((mask & UV_QP_RETRY_CNT) && m->retry_cnt > 7)
-		return uv_refuse(EINVAL, "MODIFY_QP: retry_cnt %u, at most 7", m->retry_cnt);
-	if ((mask & UV_QP_RNR_RETRY) && m->rnr_retry > 7)
-		return uv_refuse(EINVAL, "MODIFY_QP: rnr_retry %u, at most 7", m->rnr_retry);
-	if ((mask & (UV_QP_TIMEOUT | UV_QP_MIN_RNR_TIMER)) &&
-	    (m->timeout > 31 || m->min_rnr_timer > 31))
-		return uv_refuse(EINVAL, "MODIFY_QP: timeout %u and min_rnr_timer %u have 5 bits",
-				 m->timeout, m->min_rnr_timer);
 	if (mask & UV_QP_ALT_PATH)
 		return uv_refuse(EOPNOTSUPP, "MODIFY_QP: alternate paths are not emulated");
-	if ((mask & UV_QP_AV) && !m->dest.is_global && uv_link_is_ethernet())
-		return uv_refuse(EINVAL, "MODIFY_QP: the address has no GRH, but the port is RoCE");
-	if ((mask & UV_QP_AV) && m->dest.is_global && m->dest.sgid_index >= UV_GIDS)
-		return uv_refuse(EINVAL,
-				 "MODIFY_QP: source GID index %u, only the first %u have one",
-				 m->dest.sgid_index, UV_GIDS);
-	return 0;
+	return mask & UV_QP_AV ? check_address(&m->dest) : 0;
+}
+
+/* mlx5_ib writes these into fields that are narrower than what a program gives, and says nothing.
+ */
+static void say_what_is_cut(const struct ib_uverbs_modify_qp *m)
+{
+	const struct {
+		uint32_t attr;
+		const char *name;
+		uint8_t value, max;
+	} fields[] = {
+		{UV_QP_RETRY_CNT, "retry_cnt", m->retry_cnt, 7},
+		{UV_QP_RNR_RETRY, "rnr_retry", m->rnr_retry, 7},
+		{UV_QP_TIMEOUT, "timeout", m->timeout, 31},
+		{UV_QP_MIN_RNR_TIMER, "min_rnr_timer", m->min_rnr_timer, 31},
+	};
+
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+		if ((m->attr_mask & fields[i].attr) && fields[i].value > fields[i].max)
+			uv_say("MODIFY_QP: %s %u is above %u: the driver makes %u of it",
+			       fields[i].name, fields[i].value, fields[i].max,
+			       fields[i].value & fields[i].max);
 }
 
 /* ---- the context of the command ---- */
@@ -273,7 +300,7 @@ static void set_address(const struct uv_qp *qp, const struct ib_uverbs_modify_qp
 		PRM_SET(ads, ads, flow_label, d->flow_label & 0xfffff);
 	}
 	PRM_SET(ads, ads, stat_rate, d->static_rate & 0xf);
-	PRM_SET(ads, ads, vhca_port_num, d->port_num ? d->port_num : UV_PORT);
+	PRM_SET(ads, ads, vhca_port_num, d->port_num);
 	if (!uv_link_is_ethernet()) {
 		PRM_SET(ads, ads, grh, !!d->is_global);
 		PRM_SET(ads, ads, rlid, d->dlid);
@@ -336,11 +363,11 @@ static void fill_transport(const struct uv_qp *qp, const struct ib_uverbs_modify
 	if (mask & UV_QP_AV)
 		set_address(qp, m, ads);
 	if (mask & UV_QP_TIMEOUT)
-		PRM_SET(ads, ads, ack_timeout, m->timeout);
+		PRM_SET(ads, ads, ack_timeout, m->timeout & 31u);
 	if (mask & UV_QP_RETRY_CNT)
-		PRM_SET(qpc, qpc, retry_count, m->retry_cnt);
+		PRM_SET(qpc, qpc, retry_count, m->retry_cnt & 7u);
 	if (mask & UV_QP_RNR_RETRY)
-		PRM_SET(qpc, qpc, rnr_retry, m->rnr_retry);
+		PRM_SET(qpc, qpc, rnr_retry, m->rnr_retry & 7u);
 	if (mask & UV_QP_SQ_PSN)
 		PRM_SET(qpc, qpc, next_send_psn, m->sq_psn & 0xffffff);
 	if (mask & UV_QP_RQ_PSN)
@@ -350,7 +377,7 @@ static void fill_transport(const struct uv_qp *qp, const struct ib_uverbs_modify
 	if (mask & UV_QP_MAX_DEST_RD_ATOMIC)
 		PRM_SET(qpc, qpc, log_rra_max, log2_ceil(m->max_dest_rd_atomic));
 	if (mask & UV_QP_MIN_RNR_TIMER)
-		PRM_SET(qpc, qpc, min_rnr_nak, m->min_rnr_timer);
+		PRM_SET(qpc, qpc, min_rnr_nak, m->min_rnr_timer & 31u);
 	if (mask & UV_QP_QKEY)
 		PRM_SET(qpc, qpc, q_key, m->qkey);
 }
@@ -387,11 +414,19 @@ static int command(struct uv_qp *qp, const struct ib_uverbs_modify_qp *m,
 	return uv_command(qp->uid, t->name, in, sizeof(in), out, sizeof(out));
 }
 
+static int answer_modify(struct uv_req *req)
+{
+	struct mlx5_ib_modify_qp_resp drv = {.response_length = sizeof(drv)};
+
+	if (uv_len(req, UVERBS_ATTR_UHW_OUT) < sizeof(drv))
+		drv.response_length = (uint32_t)uv_len(req, UVERBS_ATTR_UHW_OUT);
+	return uv_out(req, UVERBS_ATTR_UHW_OUT, &drv, sizeof(drv));
+}
+
 static int modify(struct uv_req *req, const struct ib_uverbs_modify_qp *given)
 {
 	struct uv_qp *qp = (struct uv_qp *)uv_obj_find(req->ctx, given->qp_handle);
 	struct ib_uverbs_modify_qp taken = *given, *m = &taken;
-	struct mlx5_ib_modify_qp_resp drv = {.response_length = sizeof(drv)};
 	const struct transition *t;
 	uint8_t qpc[PRM_qpc_SIZE];
 	struct uv_qp before;
@@ -419,6 +454,9 @@ static int modify(struct uv_req *req, const struct ib_uverbs_modify_qp *given)
 		ret = check_values(m);
 	if (ret)
 		return ret;
+	if (from == UV_QPS_RESET && to == UV_QPS_RESET)
+		return answer_modify(req);
+	say_what_is_cut(m);
 	before = *qp;
 	ret = command(qp, m, t);
 	if (ret) {
@@ -428,9 +466,7 @@ static int modify(struct uv_req *req, const struct ib_uverbs_modify_qp *given)
 		return ret;
 	}
 	qp->state = to;
-	if (uv_len(req, UVERBS_ATTR_UHW_OUT) < sizeof(drv))
-		drv.response_length = (uint32_t)uv_len(req, UVERBS_ATTR_UHW_OUT);
-	return uv_out(req, UVERBS_ATTR_UHW_OUT, &drv, sizeof(drv));
+	return answer_modify(req);
 }
 
 int uv_w_modify_qp(struct uv_req *req, const void *core_in, void *core_out)

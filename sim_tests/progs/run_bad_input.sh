@@ -124,6 +124,10 @@ killed_perftest() # killed_perftest server|client
 }
 
 scenarios
+alone "errno_check" 100 "$bin/errno_check"
+pairs_options=(--verbose --link-layer infiniband)
+alone "errno_check, InfiniBand" 100 "$bin/errno_check"
+pairs_options=(--verbose)
 killed_host
 killed_perftest server
 killed_perftest client
