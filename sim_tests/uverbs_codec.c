@@ -76,6 +76,50 @@ PORT_TEST(an_unknown_attribute_counts_only_if_it_is_mandatory)
 	cr_expect_eq(ur_run(dev->fd, c), 0);
 }
 
+/* A later library asks for more than this kernel knows, and lives without it. */
+Test(uverbs_codec, more_attributes_than_any_method_has_are_passed_over)
+{
+	enum {
+		MOST = (UV_IOCTL_MAX - sizeof(struct ib_uverbs_ioctl_hdr)) /
+		       sizeof(struct ib_uverbs_attr)
+	};
+	static struct {
+		struct ib_uverbs_ioctl_hdr hdr;
+		struct ib_uverbs_attr attrs[MOST + 1];
+	} c;
+	struct ib_uverbs_query_port_resp_ex resp;
+	struct ur_dev dev;
+
+	ur_open(&dev);
+	c.hdr.object_id = UVERBS_OBJECT_DEVICE;
+	c.hdr.method_id = UVERBS_METHOD_QUERY_PORT;
+	c.hdr.driver_id = RDMA_DRIVER_MLX5;
+	for (uint16_t i = 0; i <= MOST; i++)
+		c.attrs[i] = (struct ib_uverbs_attr){.attr_id = (uint16_t)(0x70 + i)};
+	c.attrs[MOST - 2] = (struct ib_uverbs_attr){.attr_id = UVERBS_ATTR_QUERY_PORT_PORT_NUM,
+						    .len = 1,
+						    .flags = UVERBS_ATTR_F_MANDATORY,
+						    .data = 1};
+	c.attrs[MOST - 1] = (struct ib_uverbs_attr){.attr_id = UVERBS_ATTR_QUERY_PORT_RESP,
+						    .len = sizeof(resp),
+						    .flags = UVERBS_ATTR_F_MANDATORY,
+						    .data = (uintptr_t)&resp};
+	c.hdr.num_attrs = MOST;
+	c.hdr.length = (uint16_t)(sizeof(c.hdr) + MOST * sizeof(c.attrs[0]));
+	cr_expect_eq(uv_ioctl(dev.fd, &c), 0);
+	c.hdr.num_attrs = MOST + 1;
+	c.hdr.length = (uint16_t)(sizeof(c.hdr) + (MOST + 1) * sizeof(c.attrs[0]));
+	cr_expect_eq(uv_ioctl(dev.fd, &c), -EINVAL, "more than a page");
+}
+
+PORT_TEST(a_call_for_another_driver_is_EINVAL_whatever_it_asks)
+{
+	c->hdr.driver_id = RDMA_DRIVER_RXE;
+	cr_expect_eq(ur_run(dev->fd, c), -EINVAL);
+	c->hdr.method_id = 0x3f;
+	cr_expect_eq(ur_run(dev->fd, c), -EINVAL, "before the method is looked for");
+}
+
 PORT_TEST(a_missing_attribute_is_EINVAL)
 {
 	c->hdr.num_attrs = 1;
@@ -182,6 +226,38 @@ Test(uverbs_codec, write_commands_are_bounded_and_known)
 	cr_expect_eq(ur_write(dev.fd, IB_USER_VERBS_CMD_POST_SEND, &in, sizeof(in), &out,
 			      sizeof(out), NULL, 0),
 		     -EOPNOTSUPP);
+}
+
+Test(uverbs_codec, a_write_command_of_a_later_library_must_not_mean_more_than_is_known)
+{
+	static const struct {
+		uint32_t cmd;
+		uint16_t in_len, out_len;
+	} cases[] = {
+		{IB_USER_VERBS_CMD_QUERY_DEVICE, sizeof(struct ib_uverbs_query_device),
+		 sizeof(struct ib_uverbs_query_device_resp)},
+		{IB_USER_VERBS_CMD_FLAG_EXTENDED | IB_USER_VERBS_EX_CMD_QUERY_DEVICE,
+		 sizeof(struct ib_uverbs_ex_query_device),
+		 sizeof(struct ib_uverbs_ex_query_device_resp)},
+	};
+	uint8_t in[600] = {0}, out[600];
+	struct ur_dev dev;
+
+	ur_open(&dev);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const uint16_t longer[] = {(uint16_t)(cases[i].in_len + 4), sizeof(in)};
+
+		for (size_t n = 0; n < 2; n++) {
+			cr_expect_eq(ur_write(dev.fd, cases[i].cmd, in, longer[n], out,
+					      cases[i].out_len, NULL, 0),
+				     0, "%zu: zeroes mean nothing", i);
+			in[longer[n] - 1] = 1;
+			cr_expect_eq(ur_write(dev.fd, cases[i].cmd, in, longer[n], out,
+					      cases[i].out_len, NULL, 0),
+				     -EOPNOTSUPP, "%zu: the last of %u bytes", i, longer[n]);
+			in[longer[n] - 1] = 0;
+		}
+	}
 }
 
 Test(uverbs_codec, what_is_not_emulated_is_named)

@@ -85,8 +85,12 @@ static int check_attr(struct uv_req *req, const struct uv_attr_spec *spec, struc
 		return 0;
 	case UV_FD:
 	case UV_FD_NEW:
-		if (arg->attr.len || (spec->type == UV_FD &&
-				      (arg->attr.data_s64 < 0 || arg->attr.data_s64 > INT32_MAX)))
+		if (arg->attr.len)
+			return uv_refuse(EINVAL,
+					 "%s: descriptor attribute 0x%x has length %u, expected 0",
+					 name, spec->id, arg->attr.len);
+		if (spec->type == UV_FD &&
+		    (arg->attr.data_s64 < 0 || arg->attr.data_s64 > INT32_MAX))
 			return uv_refuse(EBADF, "%s: attribute 0x%x is not a file descriptor", name,
 					 spec->id);
 		return 0;
@@ -123,7 +127,7 @@ static int take_attr(struct uv_req *req, const struct ib_uverbs_attr *attr, uint
 /* Fills req->args from the program's array at `attrs`. */
 static int parse(struct uv_req *req, uint64_t attrs, unsigned int n)
 {
-	struct ib_uverbs_attr copy[UV_MAX_ATTRS];
+	struct ib_uverbs_attr copy[UV_IOCTL_MAX / sizeof(struct ib_uverbs_attr)];
 	int ret = uv_copy_in(copy, attrs, n * sizeof(copy[0]));
 
 	for (unsigned int i = 0; !ret && i < n; i++)
@@ -141,9 +145,9 @@ static int check_header(const struct ib_uverbs_ioctl_hdr *hdr)
 		return uv_refuse(EINVAL, "ioctl header says %u bytes, but %u attributes make %zu",
 				 hdr->length, hdr->num_attrs,
 				 sizeof(*hdr) + hdr->num_attrs * sizeof(struct ib_uverbs_attr));
-	if (hdr->num_attrs > UV_MAX_ATTRS)
-		return uv_refuse(EINVAL, "ioctl has %u attributes, at most %u are taken",
-				 hdr->num_attrs, UV_MAX_ATTRS);
+	if (hdr->length > UV_IOCTL_MAX)
+		return uv_refuse(EINVAL, "ioctl has %u bytes of attributes, at most %u are taken",
+				 hdr->length, UV_IOCTL_MAX);
 	if (hdr->reserved1 || hdr->reserved2)
 		return uv_refuse(EPROTONOSUPPORT, "ioctl header has reserved bits set");
 	return 0;
@@ -155,14 +159,14 @@ static int run(struct uv_req *req, const struct ib_uverbs_ioctl_hdr *hdr, uint64
 
 	if (ret)
 		return ret;
+	if (hdr->driver_id != RDMA_DRIVER_MLX5)
+		return uv_refuse(EINVAL, "ioctl of driver id %u, expected %u (mlx5)",
+				 hdr->driver_id, RDMA_DRIVER_MLX5);
 	req->method = find_method(hdr->object_id, hdr->method_id);
 	if (!req->method)
 		return uv_refuse(EPROTONOSUPPORT, "%s (0x%x) of %s (0x%x) is not emulated",
 				 uv_name_of_method(hdr->object_id, hdr->method_id), hdr->method_id,
 				 uv_name_of_object(hdr->object_id), hdr->object_id);
-	if (hdr->driver_id != RDMA_DRIVER_MLX5 && (hdr->object_id & UVERBS_ID_NS_MASK))
-		return uv_refuse(EINVAL, "%s: driver id %u, expected %u (mlx5)", req->method->name,
-				 hdr->driver_id, RDMA_DRIVER_MLX5);
 	if (!req->ctx && !req->method->without_ctx)
 		return uv_refuse(EINVAL, "%s before GET_CONTEXT", req->method->name);
 	ret = parse(req, arg + offsetof(struct ib_uverbs_ioctl_hdr, attrs), hdr->num_attrs);
@@ -236,6 +240,27 @@ int uv_in(const struct uv_req *req, uint16_t id, void *dst, size_t len)
 	if (!arg)
 		return -ENOENT;
 	return arg_read(arg, dst, arg->attr.len < len ? arg->attr.len : len);
+}
+
+bool uv_is_zero_from(const struct uv_req *req, uint16_t id, size_t off)
+{
+	const struct uv_arg *arg = given_arg(req, id);
+	size_t len = arg ? arg->attr.len : 0;
+	uint8_t chunk[256];
+
+	while (off < len) {
+		size_t n = len - off < sizeof(chunk) ? len - off : sizeof(chunk);
+
+		if (len <= sizeof(arg->attr.data))
+			memcpy(chunk, (const uint8_t *)&arg->attr.data + off, n);
+		else if (uv_copy_in(chunk, arg->attr.data + off, n))
+			return false;
+		for (size_t i = 0; i < n; i++)
+			if (chunk[i])
+				return false;
+		off += n;
+	}
+	return true;
 }
 
 int uv_in_alloc(const struct uv_req *req, uint16_t id, void **p, size_t *len, size_t max)
@@ -355,6 +380,12 @@ int uv_invoke_write(struct uv_req *req)
 	if (!req->ctx)
 		return uv_refuse(EINVAL, "%s before GET_CONTEXT", cmd->name);
 	req->name = cmd->name;
+	/* What a later library added must be told from what it means: nothing yet. */
+	if (!uv_is_zero_from(req, UVERBS_ATTR_CORE_IN, cmd->in_known))
+		return uv_refuse(EOPNOTSUPP,
+				 "%s: %zu bytes of input, and those behind the %u known are not "
+				 "all zero",
+				 cmd->name, uv_len(req, UVERBS_ATTR_CORE_IN), cmd->in_known);
 	ret = uv_in(req, UVERBS_ATTR_CORE_IN, in, sizeof(in));
 	if (ret && ret != -ENOENT)
 		return ret;

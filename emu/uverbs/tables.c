@@ -379,12 +379,12 @@ const unsigned int uv_nmethods = sizeof(uv_methods) / sizeof(uv_methods[0]);
 
 #define WRITE(cmd_, in_, out_, handler_)                                                           \
 	{                                                                                          \
-		IB_USER_VERBS_CMD_##cmd_, #cmd_, in_, out_, handler_                               \
+		IB_USER_VERBS_CMD_##cmd_, #cmd_, in_, out_, in_, handler_                          \
 	}
-#define WRITE_EX(cmd_, in_, out_, handler_)                                                        \
+#define WRITE_EX(cmd_, in_, known_, out_, handler_)                                                \
 	{                                                                                          \
 		IB_USER_VERBS_EX_CMD_##cmd_ | IB_USER_VERBS_CMD_FLAG_EXTENDED, "EX_" #cmd_, in_,   \
-			out_, handler_                                                             \
+			out_, known_, handler_                                                     \
 	}
 #define SZ(type) sizeof(struct ib_uverbs_##type)
 
@@ -392,7 +392,8 @@ const unsigned int uv_nmethods = sizeof(uv_methods) / sizeof(uv_methods[0]);
  * size. */
 const struct uv_write uv_writes[] = {
 	WRITE(QUERY_DEVICE, SZ(query_device), SZ(query_device_resp), uv_w_query_device),
-	WRITE_EX(QUERY_DEVICE, SZ(ex_query_device), SZ(query_device_resp), uv_w_ex_query_device),
+	WRITE_EX(QUERY_DEVICE, SZ(ex_query_device), SZ(ex_query_device), SZ(query_device_resp),
+		 uv_w_ex_query_device),
 	WRITE(QUERY_PORT, SZ(query_port), SZ(query_port_resp), uv_w_query_port),
 	WRITE(ALLOC_PD, SZ(alloc_pd), SZ(alloc_pd_resp), uv_w_alloc_pd),
 	WRITE(REG_MR, SZ(reg_mr), SZ(reg_mr_resp), uv_w_reg_mr),
@@ -403,10 +404,10 @@ const struct uv_write uv_writes[] = {
 	WRITE(DETACH_MCAST, SZ(detach_mcast), 0, uv_w_detach_mcast),
 	WRITE(CREATE_COMP_CHANNEL, SZ(create_comp_channel), SZ(create_comp_channel_resp),
 	      uv_w_create_comp_channel),
-	WRITE_EX(MODIFY_CQ, sizeof(struct ib_uverbs_ex_modify_cq) - 4, 0, uv_w_ex_modify_cq),
+	WRITE_EX(MODIFY_CQ, SZ(ex_modify_cq) - 4, SZ(ex_modify_cq), 0, uv_w_ex_modify_cq),
 	WRITE(RESIZE_CQ, SZ(resize_cq), sizeof(uint32_t), uv_w_resize_cq),
 	WRITE(MODIFY_QP, SZ(modify_qp), 0, uv_w_modify_qp),
-	WRITE_EX(MODIFY_QP, SZ(modify_qp), 0, uv_w_ex_modify_qp),
+	WRITE_EX(MODIFY_QP, SZ(modify_qp), SZ(ex_modify_qp), 0, uv_w_ex_modify_qp),
 	WRITE(QUERY_QP, SZ(query_qp), SZ(query_qp_resp), uv_w_query_qp),
 	WRITE(OPEN_QP, SZ(open_qp), SZ(create_qp_resp), uv_w_open_qp),
 	WRITE(MODIFY_SRQ, SZ(modify_srq), 0, uv_w_modify_srq),

@@ -53,7 +53,8 @@ enum {
 	UV_CTX_UARS = 1216,  /* of one context; below the kernel's special mmap offsets (5 << 8) */
 	UV_COMP_VECTORS = 4, /* completion EQs */
 	UV_MAILBOX_MAX = 16 << 20, /* bytes of one DevX mailbox; a kernel takes about as much */
-	UV_MAX_ATTRS = 32,	   /* of one ioctl */
+	UV_MAX_ATTRS = 32,	   /* of a method's specs */
+	UV_IOCTL_MAX = 4096,	   /* bytes of a header with its attributes */
 	UV_WRITE_OUT_MAX = 512,	   /* largest core response */
 	UV_PORT = 1,
 	UV_MEMFD_BYTES = 64 << 20, /* of the file in a command fd's place; sparse */
@@ -346,6 +347,7 @@ struct uv_write {
 	uint32_t cmd; /* with IB_USER_VERBS_CMD_FLAG_EXTENDED */
 	const char *name;
 	uint32_t in_len, out_len; /* least bytes of the core structures */
+	uint32_t in_known;	  /* bytes of the input that have a meaning; what follows is zero */
 	int (*handler)(struct uv_req *req, const void *in,
 		       void *out); /* in: 256, out: UV_WRITE_OUT_MAX bytes, zero padded */
 };
@@ -372,6 +374,9 @@ size_t uv_len(const struct uv_req *req, uint16_t id); /* bytes; 0 if not given *
 /* First min(len, given) bytes; the rest of dst is zero. 0, -EFAULT; -ENOENT if not given (dst is
  * zero). */
 int uv_in(const struct uv_req *req, uint16_t id, void *dst, size_t len);
+/* Are all bytes from `off` on zero? True if there are none, false also where they cannot be read.
+ */
+bool uv_is_zero_from(const struct uv_req *req, uint16_t id, size_t off);
 /* The whole attribute in malloc'ed memory, at most `max` bytes. 0, -EFAULT, -ENOMEM, -EINVAL,
  * -ENOENT. */
 int uv_in_alloc(const struct uv_req *req, uint16_t id, void **p, size_t *len, size_t max);
