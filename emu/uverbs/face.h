@@ -16,10 +16,12 @@ void uv_pages_start(struct uv_ctx *ctx, int memfd);
 void uv_pages_stop(struct uv_ctx *ctx);
 void uv_nic_abandon(void); /* after fork() in the child */
 
-/* observe.c: watches a NIC as the environment says; the process or its world ends; after fork() in
- * the child. */
+/* observe.c: watches a NIC as the environment says; its world ends; the process ends, in whatever
+ * thread (no NIC is watched afterwards); after fork() in the child. Any thread may call the first
+ * three, the face's lock held or not. */
 void uv_observe(struct world *w, struct world_nic *n);
 void uv_observe_end(void);
+void uv_observe_exit(void);
 void uv_observe_abandon(void);
 
 #endif
