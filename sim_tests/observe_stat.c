@@ -139,6 +139,7 @@ static void make_sysfs(bool blocks)
 		"cd %s && mkdir -p class/infiniband/mlx5_0/gdakit && cd class/infiniband/mlx5_0 && "
 		"mkdir -p ports/1/counters ports/1/hw_counters && "
 		"for f in counters/port_xmit_data counters/port_xmit_packets "
+		"counters/unicast_rcv_packets counters/multicast_rcv_packets "
 		"hw_counters/out_of_buffer; do echo 0 >ports/1/$f; done%s",
 		sysfs, blocks ? " && : >gdakit/blocks" : "");
 	cr_assert(system(command) == 0);
@@ -183,6 +184,20 @@ Test(observe_stat, files_hold_the_sum_of_all_processes)
 	cr_expect(file("hw_counters/out_of_buffer") == 3);
 	publish_close(&a);
 	publish_close(&b);
+	remove_sysfs();
+}
+
+Test(observe_stat, packets_of_a_group_are_not_counted_as_unicast)
+{
+	static struct publisher p;
+	const struct nm_counters some = {.rx_packets = 9, .rx_multicast_packets = 2};
+
+	make_sysfs(true);
+	cr_assert(publish_open(&p, sysfs, "mlx5_0"));
+	cr_expect(publish_update(&p, &some));
+	cr_expect(file("counters/multicast_rcv_packets") == 2);
+	cr_expect(file("counters/unicast_rcv_packets") == 7);
+	publish_close(&p);
 	remove_sysfs();
 }
 

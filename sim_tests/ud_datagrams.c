@@ -426,6 +426,7 @@ static void expect_at(struct hx_qp *qp, struct peers *p, const uint8_t *mem, boo
 
 static void multicast_to(struct hx *h, const uint8_t group[16])
 {
+	const uint64_t sent = nm_nic_counters(h->nic[0].nic)->tx_multicast_packets + 2;
 	const struct hx_qp_attr attr = {.st = PRM_QP_ST_UD, .qkey = QKEY};
 	struct peers p = peers_on(h, 1);
 	struct hx_qp *b2 = hx_qp(h, 1, &attr);
@@ -453,6 +454,13 @@ static void multicast_to(struct hx *h, const uint8_t group[16])
 		expect_at(b2, &p, p.bmem + 512, true);
 		if (round == 0)
 			cr_assert_eq(hx_mcg(p.b, PRM_CMD_DETACH_FROM_MCG, group), 0);
+	}
+	for (int i = 0; i < 2; i++) {
+		const struct nm_counters *n = nm_nic_counters(h->nic[i].nic);
+
+		cr_assert_eq(n->tx_multicast_packets, i == 0 ? sent : 0);
+		cr_assert_eq(n->rx_multicast_packets, sent, "NIC %d", i);
+		cr_assert_leq(n->rx_multicast_packets, n->rx_packets);
 	}
 	cr_assert_neq(hx_mcg(p.b, PRM_CMD_DETACH_FROM_MCG, group), 0, "it is not attached");
 	cr_assert_eq(hx_destroy(h, 1, PRM_CMD_DESTROY_QP, b2->qpn), 0);

@@ -403,6 +403,8 @@ void nm_nic_set_fault(struct nm_nic *nic, struct nm_fault *fault);
 	X(tx_bytes, "bytes sent, BTH to payload")                                                  \
 	X(rx_packets, "packets received")                                                          \
 	X(rx_bytes, "bytes received, BTH to payload")                                              \
+	X(tx_multicast_packets, "packets sent to a group, counted as packets too")                 \
+	X(rx_multicast_packets, "packets received for a group, counted as packets too")            \
 	X(tx_messages, "send WQEs that were done without an error")                                \
 	X(rx_messages, "messages that the responder completed")                                    \
 	X(tx_retransmits, "packets sent again")                                                    \

@@ -62,6 +62,13 @@ static bool sent_before(const struct nm_qp *qp, const struct nm_packet *pkt)
 	       psn_diff(bth.psn, qp->rc->req.max_psn) < 0;
 }
 
+/* Only datagrams go to groups. */
+static bool to_multicast(const struct nm_qp *qp, const struct nm_packet *pkt)
+{
+	return !qp->service->connected &&
+	       (prm_load32(pkt->hdr + 4) & 0xffffff) == ROCE_QPN_MULTICAST;
+}
+
 static int send_once(struct nm_qp *qp)
 {
 	struct nm_nic *nic = qp->obj.nic;
@@ -73,6 +80,8 @@ static int send_once(struct nm_qp *qp)
 	} else if (rc == 0) {
 		NM_COUNT(qp, tx_packets, rc_tx_psns(qp));
 		NM_COUNT(qp, tx_bytes, nm_roce_bytes(pkt));
+		if (to_multicast(qp, pkt))
+			NM_COUNT(qp, tx_multicast_packets, 1);
 		if (sent_before(qp, pkt))
 			NM_COUNT(qp, tx_retransmits, rc_tx_psns(qp));
 	}
@@ -204,8 +213,10 @@ static void to_group(struct nm_nic *nic, struct nm_packet *pkt, const struct roc
 	struct nm_qp *qp;
 
 	while (nm_mcast_next(nic, pkt->route.dgid, &at, &qp)) {
-		if (!own_multicast(qp, pkt) && acceptable(qp, pkt, bth))
-			deliver(qp, pkt, bth);
+		if (own_multicast(qp, pkt) || !acceptable(qp, pkt, bth))
+			continue;
+		NM_COUNT_QP(qp, rx_multicast_packets, 1);
+		deliver(qp, pkt, bth);
 	}
 }
 
@@ -277,6 +288,7 @@ static void receive_once(struct nm_nic *nic, struct nm_packet *pkt)
 	roce_bth_get(pkt->hdr, &bth);
 	if (bth.dqpn == ROCE_QPN_MULTICAST && pkt->segs < 2) {
 		count_received(nic, pkt);
+		nic->counters.rx_multicast_packets++;
 		to_group(nic, pkt, &bth);
 	} else {
 		to_one(nic, pkt, &bth);

@@ -29,22 +29,27 @@ _Static_assert(sizeof(struct nm_counters) <= BLOCK_BYTES, "a block holds all cou
  */
 #define FILE_(dir, name, field, shift)                                                             \
 	{                                                                                          \
-		dir "/" #name, offsetof(struct nm_counters, field), shift, NULL                    \
+		dir "/" #name, offsetof(struct nm_counters, field), SIZE_MAX, shift, NULL          \
+	}
+#define LESS_(dir, name, field, minus)                                                             \
+	{                                                                                          \
+		dir "/" #name, offsetof(struct nm_counters, field),                                \
+			offsetof(struct nm_counters, minus), 0, NULL                               \
 	}
 #define HW_(name) FILE_("hw_counters", name, name, 0)
 #define ZERO_(path)                                                                                \
 	{                                                                                          \
-		path, SIZE_MAX, 0, NULL                                                            \
+		path, SIZE_MAX, SIZE_MAX, 0, NULL                                                  \
 	}
 static const struct publish_file files[] = {
 	FILE_("counters", port_xmit_data, tx_bytes, 2),
 	FILE_("counters", port_rcv_data, rx_bytes, 2),
 	FILE_("counters", port_xmit_packets, tx_packets, 0),
 	FILE_("counters", port_rcv_packets, rx_packets, 0),
-	FILE_("counters", unicast_xmit_packets, tx_packets, 0),
-	FILE_("counters", unicast_rcv_packets, rx_packets, 0),
-	ZERO_("counters/multicast_xmit_packets"),
-	ZERO_("counters/multicast_rcv_packets"),
+	LESS_("counters", unicast_xmit_packets, tx_packets, tx_multicast_packets),
+	LESS_("counters", unicast_rcv_packets, rx_packets, rx_multicast_packets),
+	FILE_("counters", multicast_xmit_packets, tx_multicast_packets, 0),
+	FILE_("counters", multicast_rcv_packets, rx_multicast_packets, 0),
 	ZERO_("counters/port_xmit_wait"),
 	ZERO_("counters/port_xmit_discards"),
 	ZERO_("counters/port_xmit_constraint_errors"),
@@ -76,6 +81,7 @@ static const struct publish_file files[] = {
 	HW_(rx_atomic_requests),
 	HW_(rx_read_requests),
 	HW_(rx_write_requests),
+	ZERO_("hw_counters/rx_dct_connect"),
 	ZERO_("hw_counters/np_cnp_sent"),
 	ZERO_("hw_counters/np_ecn_marked_roce_packets"),
 	ZERO_("hw_counters/rp_cnp_handled"),
@@ -86,7 +92,7 @@ static const struct publish_file files[] = {
 	ZERO_("hw_counters/roce_slow_restart_cnps"),
 	ZERO_("hw_counters/roce_slow_restart_trans"),
 	ZERO_("hw_counters/rx_icrc_encapsulated"),
-	{"hw_counters/lifespan", SIZE_MAX, 0, "100"}, /* ms that a value may be old */
+	{"hw_counters/lifespan", SIZE_MAX, SIZE_MAX, 0, "100"}, /* ms that a value may be old */
 };
 enum { FILES = sizeof(files) / sizeof(files[0]) };
 _Static_assert((int)FILES <= (int)PUBLISH_FILES_MAX, "shown[] has room");
@@ -228,7 +234,10 @@ bool publish_update(struct publisher *p, const struct nm_counters *now)
 
 		if (files[i].off == SIZE_MAX)
 			continue;
-		value = *at(&sum, files[i].off) >> files[i].shift;
+		value = *at(&sum, files[i].off);
+		if (files[i].minus != SIZE_MAX)
+			value -= *at(&sum, files[i].minus);
+		value >>= files[i].shift;
 		if (value != p->shown[i])
 			write_text(p, &files[i], value);
 		p->shown[i] = value;

@@ -27,6 +27,7 @@
 struct publish_file {
 	const char *path;  /* below ports/1 */
 	size_t off;	   /* in struct nm_counters; SIZE_MAX: always 0 here */
+	size_t minus;	   /* what is taken off it; SIZE_MAX: nothing */
 	uint8_t shift;	   /* value >> shift is what the file says */
 	const char *fixed; /* else what it always says, if not NULL */
 };
