@@ -90,8 +90,8 @@ struct nm_nic *nm_nic_create(const struct nm_config *config, const struct nm_ops
 	nm_null_mkey_init(nic);
 	nm_memic_init(nic);
 	nic->run_tail = &nic->run_head;
-	nic->hot_uars = calloc(config->uar_pages, sizeof(*nic->hot_uars));
-	nic->cold_uars = calloc(config->uar_pages, sizeof(*nic->cold_uars));
+	nic->hot_uars = calloc(config->uar_pages, sizeof(struct nm_uar *));
+	nic->cold_uars = calloc(config->uar_pages, sizeof(struct nm_uar *));
 	if (!nic->hot_uars || !nic->cold_uars) {
 		free(nic->hot_uars);
 		free(nic->cold_uars);

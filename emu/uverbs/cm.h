@@ -254,10 +254,9 @@ struct cm_cmd {
 struct cm_id *cm_id_find(const struct cm_cmd *cmd, uint32_t handle, int *err);
 struct cm_id *cm_id_new(struct cm_file *file, uint16_t ps, uint8_t qp_type, uint64_t uid);
 void cm_id_free(struct cm_id *id);
-/* From the thread: the socket of a listener has a visitor; a message; the other end is gone. */
-void cm_on_request(struct cm_id *listener, int peer, const struct cm_msg *msg);
-void cm_on_message(struct cm_id *id, const struct cm_msg *msg);
-void cm_on_hangup(struct cm_id *id);
+const char *cm_state_name(const struct cm_id *id); /* static text */
+/* A message without more than its status to the other end; nothing where there is none. */
+void cm_send_simple(struct cm_id *id, uint8_t type, uint32_t status);
 /* Sends the request of an id that waits for a listener, or gives up. */
 void cm_try_connect(struct cm_id *id);
 uint64_t cm_now_ns(void);
@@ -289,6 +288,13 @@ CM_HANDLER(cm_init_qp_attr);
 /* The address of the other end, for an address handle or a QP. */
 void cm_fill_ah(const struct cm_id *id, const uint8_t dgid[16], uint16_t dlid,
 		struct ib_uverbs_ah_attr *ah);
+
+/* ---- cm_remote.c ---- */
+
+/* From the thread: the socket of a listener has a visitor; a message; the other end is gone. */
+void cm_on_request(struct cm_id *listener, int peer, const struct cm_msg *msg);
+void cm_on_message(struct cm_id *id, const struct cm_msg *msg);
+void cm_on_hangup(struct cm_id *id);
 
 /* ---- cm_peer.c ---- */
 

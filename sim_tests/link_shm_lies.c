@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The shared-memory link and processes that lie to it. */
+#include <fcntl.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "sim_tests/link_shm_rig.h"
+
+TestSuite(link_shm_lies, .init = name_all, .timeout = 60);
+
+static int dial(const struct link_port *to)
+{
+	struct sockaddr_un sun = {.sun_family = AF_UNIX};
+	struct link_host host;
+	int n, fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+
+	link_host_of_gid(to->id.gid, &host);
+	n = snprintf(sun.sun_path + 1, sizeof(sun.sun_path) - 1, "gdakit/%s/127.%u.%u/%u", fabric,
+		     host.a, host.b, to->id.slot);
+	cr_assert_eq(connect(fd, (struct sockaddr *)&sun,
+			     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)),
+		     0);
+	return fd;
+}
+
+static void tell(int sock, const void *data, size_t len, int fd)
+{
+	_Alignas(struct cmsghdr) uint8_t control[CMSG_SPACE(sizeof(int))] = {0};
+	struct iovec iov = {(void *)(uintptr_t)data, len};
+	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+	struct cmsghdr *c;
+
+	if (fd >= 0) {
+		msg.msg_control = control;
+		msg.msg_controllen = sizeof(control);
+		c = CMSG_FIRSTHDR(&msg);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof(fd));
+		memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+	}
+	cr_assert_eq(sendmsg(sock, &msg, MSG_NOSIGNAL), (ssize_t)len);
+}
+
+/* docs/wire.md */
+struct hello {
+	uint32_t magic, version;
+	uint8_t a, b, slot, zero;
+	uint32_t ring_bytes;
+	uint64_t cookie_addr;
+	uint8_t cookie[16];
+};
+
+static const struct hello good = {
+	.magic = 0x67646173, .version = 1, .a = 64, .ring_bytes = SHM_RING_BYTES};
+
+static int memfd(size_t len, bool sealed)
+{
+	int fd = memfd_create("test", MFD_ALLOW_SEALING);
+
+	cr_assert_eq(ftruncate(fd, (off_t)len), 0);
+	if (sealed)
+		cr_assert_eq(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW), 0);
+	return fd;
+}
+
+Test(link_shm_lies, greetings_that_are_none_are_refused)
+{
+	struct link *y = make_link(host_b);
+	struct sink *b = make_sink(y);
+	size_t size = SHM_RING_HEAD + SHM_RING_BYTES;
+	struct hello bad_version = good, bad_size = good, bad_host = good, bad_slot = good;
+	const struct {
+		const struct hello *hello;
+		size_t len;
+		int fd;
+	} lies[] = {
+		{&good, 3, memfd(size, true)},
+		{&good, sizeof(good), -1},
+		{&good, sizeof(good), memfd(size, false)},
+		{&good, sizeof(good), memfd(size - 4096, true)},
+		{&good, sizeof(good), eventfd(0, 0)},
+		{&good, sizeof(good), open("/proc/self/exe", O_RDONLY)},
+		{&bad_version, sizeof(good), memfd(size, true)},
+		{&bad_size, sizeof(good), memfd(size, true)},
+		{&bad_host, sizeof(good), memfd(size, true)},
+		{&bad_slot, sizeof(good), memfd(size, true)},
+	};
+	unsigned int fds;
+
+	bad_version.version = 9;
+	bad_size.ring_bytes *= 2;
+	bad_host.a = 255;
+	bad_slot.slot = 254;
+	fds = count_fds();
+	for (uint32_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
+		int sock = dial(&b->port);
+
+		tell(sock, lies[i].hello, lies[i].len, lies[i].fd);
+		until_senders_are(y, 0);
+		for (int tries = 0; tries < 100 && b->refused <= i; tries++)
+			turn(y);
+		cr_assert_eq(b->refused, i + 1, "lie %u", i);
+		close(sock);
+	}
+	cr_assert_eq(count_fds(), fds, "descriptors that liars sent are closed");
+	free_sink(b);
+	free_link(y);
+}
+
+Test(link_shm_lies, garbage_in_the_ring_ends_the_connection_with_a_reason)
+{
+	struct link *y = make_link(host_b);
+	struct sink *b = make_sink(y);
+	/* Cursor, then the entry's first words. */
+	static const uint64_t lies[][3] = {
+		{SHM_RING_BYTES + 8, 0, 0},
+		{8, 0, 0},
+		{UINT64_MAX, 0, 0},
+		{4096, 4097, 0},
+		{4096, UINT32_MAX - 7, 0},
+		{4096, 64 | UINT64_C(70000) << 32, 0},
+		{4096, 24, 0},
+	};
+
+	for (uint32_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
+		int sock = dial(&b->port), fd = memfd(SHM_RING_HEAD + SHM_RING_BYTES, true);
+		uint64_t *ring = mmap(NULL, SHM_RING_HEAD + SHM_RING_BYTES, PROT_READ | PROT_WRITE,
+				      MAP_SHARED, fd, 0);
+
+		ring[SHM_RING_HEAD / 8] = lies[i][1];
+		ring[SHM_RING_HEAD / 8 + 1] = lies[i][2];
+		ring[0] = lies[i][0];
+		tell(sock, &good, sizeof(good), fd);
+		for (int tries = 0; tries < 100 && b->refused <= 2 * i + 1; tries++)
+			turn(y);
+		cr_assert_eq(((struct shm_link *)y)->nrx, 0, "lie %u", i);
+		cr_assert(strstr(b->why, "disconnected"), "%s", b->why);
+		cr_assert_eq(b->count, 0);
+		munmap(ring, SHM_RING_HEAD + SHM_RING_BYTES);
+		close(fd);
+		close(sock);
+	}
+	free_sink(b);
+	free_link(y);
+}
+
+Test(link_shm_lies, a_consumer_that_spoils_its_cursor_is_left)
+{
+	struct pair p = open_pair();
+	struct nm_packet pkt = packet_to(&p.b->port, 1, 5, NULL, 0);
+	static uint8_t payload[4096];
+	struct shm_rx *rx;
+
+	settle(&p);
+	rx = first_rx(&p);
+	atomic_store(&rx->ring.head->tail, UINT64_MAX / 2);
+	pkt = packet_to(&p.b->port, 1, 5, payload, sizeof(payload));
+	for (int i = 0; i < 300 && !p.a->refused; i++)
+		cr_assert_eq(p.x->ops->send(p.x, &p.a->port, &pkt), 0);
+	cr_assert_eq(p.a->refused, 1);
+	cr_assert(strstr(p.a->why, "spoilt"), "%s", p.a->why);
+	until_senders_are(p.y, 0);
+	close_pair(&p);
+}
