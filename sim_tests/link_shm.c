@@ -133,6 +133,38 @@ Test(link_shm, a_full_ring_pushes_back_and_nothing_is_lost_or_reordered)
 	close_pair(&p);
 }
 
+static uint32_t qpn_of(const struct nm_packet *pkt)
+{
+	return (uint32_t)pkt->hdr[5] << 16 | (uint32_t)pkt->hdr[6] << 8 | pkt->hdr[7];
+}
+
+Test(link_shm, what_is_sent_is_taken_when_the_receiver_has_been_there_or_is_gone)
+{
+	struct pair p = open_pair();
+	struct nm_packet pkt;
+	uint64_t first;
+
+	settle(&p);
+	pkt = packet_to(&p.b->port, 1, 2, NULL, 0);
+	cr_assert_eq(p.x->ops->send(p.x, &p.a->port, &pkt), 0);
+	first = pkt.mark;
+	cr_assert_neq(first, 0);
+	turn(p.x);
+	cr_assert_not(p.x->ops->taken(p.x, &p.a->port, &pkt.route, qpn_of(&pkt), first));
+	receive(p.x, p.y, p.b, 2);
+	cr_assert(p.x->ops->taken(p.x, &p.a->port, &pkt.route, qpn_of(&pkt), first));
+	cr_assert_eq(p.x->ops->send(p.x, &p.a->port, &pkt), 0);
+	turn(p.x);
+	cr_assert(p.x->ops->taken(p.x, &p.a->port, &pkt.route, qpn_of(&pkt), first));
+	cr_assert_not(p.x->ops->taken(p.x, &p.a->port, &pkt.route, qpn_of(&pkt), pkt.mark));
+	free_sink(p.b);
+	free_link(p.y);
+	turn(p.x);
+	cr_assert(p.x->ops->taken(p.x, &p.a->port, &pkt.route, qpn_of(&pkt), pkt.mark));
+	free_sink(p.a);
+	free_link(p.x);
+}
+
 Test(link_shm, answers_come_the_other_way_and_hosts_of_one_process_meet_by_reference)
 {
 	struct pair p = open_pair();

@@ -161,6 +161,32 @@ HX_TEST(rc_loss, a_lost_ack_is_sent_again_for_a_repeated_request)
 	cr_assert_eq(nm_nic_counters(h->nic[0].nic)->local_ack_timeout_err, 2);
 }
 
+/* As where the receiver's process is stopped, or gets no processor: a NIC would have answered. */
+HX_TEST(rc_loss, what_the_receiver_has_not_taken_from_the_link_does_not_time_out)
+{
+	struct hx_pair p = hx_pair(h, &(struct hx_qp_attr){.timeout = 8, .retry = 1});
+	const struct nm_counters *counters = nm_nic_counters(h->nic[0].nic);
+	struct hx_wr wr = {.opcode = PRM_WQE_RDMA_WRITE,
+			   .flags = HX_SIGNALED,
+			   .raddr = p.bmem,
+			   .rkey = p.bkey,
+			   .nsge = 1,
+			   .sge = {{p.amem, 100, p.akey}}};
+	uint8_t cqe[64];
+
+	sim_unplug(h->sim, 1, true);
+	sim_hold(h->sim, true);
+	hx_post(p.a, &wr);
+	hx_ring(p.a);
+	hx_run(h, 1000 * UINT64_C(1000000)); /* a second, of 2 ms each time */
+	cr_assert_not(hx_poll(p.a->scq, cqe));
+	cr_assert_eq(counters->local_ack_timeout_err, 0);
+	/* It runs again, finds what was sent, and the link loses the answer: that is a time-out. */
+	sim_hold(h->sim, false);
+	HX_ERR(p.a->scq, PRM_SYND_RETRY_EXC, 0);
+	cr_assert_eq(counters->local_ack_timeout_err, 2);
+}
+
 /* A message received twice must not take two receive WQEs. */
 HX_TEST(rc_loss, a_repeated_send_is_received_once)
 {

@@ -70,6 +70,11 @@ struct link_ops {
 	 */
 	bool (*doze)(struct link *link, bool asleep);
 	/*
+	 * nm_ops.link_taken of a packet that the port sent; may be NULL, if send marks none.
+	 */
+	bool (*taken)(struct link *link, struct link_port *port, const struct nm_route *route,
+		      uint32_t dqpn, uint64_t mark);
+	/*
 	 * The memory that stable payload (nm_packet.stable) of the port's packets lies in is its
 	 * program's again: what is still on its way is lost. May be NULL.
 	 */

@@ -57,18 +57,23 @@ bool link_is_multicast(const struct nm_packet *pkt)
 	       nm_roce_is_multicast(pkt->route.dgid);
 }
 
-bool link_destination(const struct nm_packet *pkt, struct link_host *host, uint8_t *slot)
+bool link_host_of_route(const struct nm_route *route, struct link_host *host)
 {
 	static const uint8_t none[16];
 
+	if (memcmp(route->dgid, none, sizeof(none)) != 0)
+		return link_host_of_gid(route->dgid, host);
+	host->a = (uint8_t)(route->dlid >> 8);
+	host->b = (uint8_t)route->dlid;
+	return host->a >= LINK_HOST_A_MIN && host->a <= LINK_HOST_A_MAX;
+}
+
+bool link_destination(const struct nm_packet *pkt, struct link_host *host, uint8_t *slot)
+{
 	if (pkt->hdr_len < 12)
 		return false;
 	*slot = pkt->hdr[5]; /* BTH.DQPN 23:16 */
-	if (memcmp(pkt->route.dgid, none, sizeof(none)) != 0)
-		return link_host_of_gid(pkt->route.dgid, host);
-	host->a = (uint8_t)(pkt->route.dlid >> 8);
-	host->b = (uint8_t)pkt->route.dlid;
-	return host->a >= LINK_HOST_A_MIN && host->a <= LINK_HOST_A_MAX;
+	return link_host_of_route(&pkt->route, host);
 }
 
 void link_complete_route(struct nm_route *route, struct link_host src, struct link_host dst)

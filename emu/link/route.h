@@ -31,6 +31,8 @@ bool link_host_parse(const char *text, struct link_host *host);
 
 /* For every NIC that can be reached; the NICs know who is in the group. */
 bool link_is_multicast(const struct nm_packet *pkt);
+/* The host that a connected QP's packets go to: by GID, or by LID where the GID is all zero. */
+bool link_host_of_route(const struct nm_route *route, struct link_host *host);
 /* Where any other packet goes: host by GID, or by LID where the GID is all zero; slot by BTH.DQPN
  * 23:16. */
 bool link_destination(const struct nm_packet *pkt, struct link_host *host, uint8_t *slot);

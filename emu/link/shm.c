@@ -156,17 +156,31 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
+static struct shm_tx **bucket_of(struct shm_link *sl, struct link_host host, uint8_t slot)
+{
+	return &sl->tx[(slot ^ host.b ^ host.a * 31u) % SHM_BUCKETS];
+}
+
+/* NULL: nothing was ever sent there. */
+static struct shm_tx *known_tx(struct shm_link *sl, const struct link_port *from,
+			       struct link_host host, uint8_t slot)
+{
+	struct shm_tx *tx = *bucket_of(sl, host, slot);
+
+	while (tx && !(tx->slot == slot && tx->host.b == host.b && tx->host.a == host.a &&
+		       tx->from == from))
+		tx = tx->next;
+	return tx;
+}
+
 static struct shm_tx *find_tx(struct shm_link *sl, const struct link_port *from,
 			      struct link_host host, uint8_t slot)
 {
-	struct shm_tx **bucket = &sl->tx[(slot ^ host.b ^ host.a * 31u) % SHM_BUCKETS];
-	struct shm_tx *tx;
+	struct shm_tx **bucket = bucket_of(sl, host, slot);
+	struct shm_tx *tx = known_tx(sl, from, host, slot);
 
-	for (tx = *bucket; tx; tx = tx->next) {
-		if (tx->slot == slot && tx->host.b == host.b && tx->host.a == host.a &&
-		    tx->from == from)
-			return tx;
-	}
+	if (tx)
+		return tx;
 	tx = calloc(1, sizeof(*tx));
 	if (!tx)
 		return NULL;
@@ -291,6 +305,7 @@ static int shm_send(struct link *link, struct link_port *port, struct nm_packet 
 	tx = own ? NULL : find_tx(sl, port, dst, slot);
 	if (tx && !reach(sl, tx)) {
 		err = put(sl, tx, pkt);
+		pkt->mark = tx->watch.fd >= 0 ? tx->ring.pos : 0;
 	} else if (tx && sl->forced) {
 		link->counters.dropped += segs;
 		err = 0;
@@ -300,6 +315,20 @@ static int shm_send(struct link *link, struct link_port *port, struct nm_packet 
 	if (err != -EAGAIN)
 		link->counters.sent += segs;
 	return err;
+}
+
+/* A connection that has ended, because the receiver has, holds nothing. */
+static bool shm_taken(struct link *link, struct link_port *port, const struct nm_route *route,
+		      uint32_t dqpn, uint64_t mark)
+{
+	struct shm_link *sl = to_shm(link);
+	struct link_host dst;
+	struct shm_tx *tx;
+
+	if (!link_host_of_route(route, &dst))
+		return true;
+	tx = known_tx(sl, port, dst, (uint8_t)(dqpn >> 16));
+	return !tx || tx->watch.fd < 0 || shm_ring_taken(&tx->ring, mark);
 }
 
 /* Who sleeps is woken; who does not will look. */
@@ -453,6 +482,7 @@ static const struct link_ops shm_ops = {
 	.poll = shm_poll,
 	.destroy = shm_destroy,
 	.doze = shm_doze,
+	.taken = shm_taken,
 	.recall = shm_recall,
 };
 

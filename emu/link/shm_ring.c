@@ -182,6 +182,14 @@ bool shm_ring_show(struct shm_ring *ring)
 	return true;
 }
 
+bool shm_ring_taken(const struct shm_ring *ring, uint64_t mark)
+{
+	uint64_t tail = atomic_load_explicit(&ring->head->tail, memory_order_relaxed);
+
+	/* A tail beyond what was put is no cursor: it holds nobody up. */
+	return mark > ring->pos || tail >= mark;
+}
+
 void shm_ring_void(struct shm_ring *ring)
 {
 	atomic_store(&ring->head->void_before, ring->pos);

@@ -72,6 +72,9 @@ int shm_ring_put(struct shm_ring *ring, const struct nm_packet *pkt, bool pull,
 		 int (*guard)(void (*fn)(void *arg), void *arg));
 /* Shows the consumer what was put. True: there was something. */
 bool shm_ring_show(struct shm_ring *ring);
+/* Has the consumer taken all that was put before `pos` came to `mark`? Of another ring's mark: yes.
+ */
+bool shm_ring_taken(const struct shm_ring *ring, uint64_t mark);
 /* Payload that was told by its place and has not been taken is gone from now on. */
 void shm_ring_void(struct shm_ring *ring);
 

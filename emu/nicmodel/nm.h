@@ -157,6 +157,8 @@ struct nm_packet {
 	 */
 	int (*pull)(const struct nm_packet *pkt, uint32_t off, void *to, uint32_t len);
 	void *pull_ctx; /* the link's own */
+	/* Sent only: link_send says how to ask link_taken about it; 0: it is not to be asked. */
+	uint64_t mark;
 };
 
 /* ------------------------------------------------------------------------------------------------
@@ -289,6 +291,11 @@ struct nm_ops {
 	 * the memory behind packets that were sent as `stable`. NULL: nothing is ever read later.
 	 */
 	void (*link_recall)(void *ctx);
+	/*
+	 * Has the other end taken the packet for `dqpn` that link_send marked? False only while it
+	 * surely lies where the other end has not looked since. NULL: always.
+	 */
+	bool (*link_taken)(void *ctx, const struct nm_route *route, uint32_t dqpn, uint64_t mark);
 	/* An EQE was written. `eqe` is 64 bytes. Called with the NIC busy: only note it and return.
 	 */
 	void (*event)(void *ctx, uint32_t eqn, uint32_t intr, const uint8_t *eqe);

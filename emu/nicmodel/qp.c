@@ -176,6 +176,7 @@ static void start_send_flush(struct nm_qp *qp)
 
 	cancel_sends(qp);
 	req->deadline_ns = 0;
+	req->sent_mark = 0;
 	req->rnr_until_ns = 0;
 	req->rnr_timer = RC_RNR_NONE;
 	req->link_retry_ns = 0;

@@ -182,6 +182,8 @@ struct rc_req {
 	bool progressed;	/* una moved: the timer starts again */
 	bool implied;		/* an implied NAK was answered by going back; until una moves */
 	uint64_t deadline_ns;	/* retransmission; 0: not running */
+	uint64_t sent_mark;	/* nm_packet.mark of the last request; 0: none */
+	bool held;		/* it has been said that the other end does not take what is sent */
 	uint64_t rnr_until_ns;	/* 0: not waiting */
 	uint8_t rnr_timer;	/* set by receive, taken by progress */
 	uint64_t link_retry_ns; /* 0: the link is open */

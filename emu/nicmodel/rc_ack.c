@@ -338,6 +338,28 @@ void rc_begin_waits(struct nm_qp *qp)
 	}
 }
 
+/*
+ * The answer is not due while the request lies on the link: a NIC takes what reaches it whatever
+ * its host does, but a model's thread may not get the processor for long.
+ */
+static bool lies_on_link(struct nm_qp *qp)
+{
+	struct nm_nic *nic = qp->obj.nic;
+	struct rc_req *req = &qp->rc->req;
+
+	if (!nic->ops.link_taken || !req->sent_mark ||
+	    nic->ops.link_taken(nic->ops.ctx, &qp->route, qp->remote_qpn, req->sent_mark))
+		return false;
+	if (!req->held)
+		nm_diagnose(
+			nic, qp->obj.number,
+			"no answer to PSN 0x%06x, but the NIC of QP 0x%06x has not been running "
+			"since it was sent (a stopped or starved process?): no time-out",
+			req->una, qp->remote_qpn);
+	req->held = true;
+	return true;
+}
+
 /* Deadlines of the requester, at the end of a turn and when the QP's timer expired. */
 void rc_timeout(struct nm_qp *qp)
 {
@@ -355,11 +377,16 @@ void rc_timeout(struct nm_qp *qp)
 		uint64_t from_ns = req->rnr_until_ns > now_ns ? req->rnr_until_ns : now_ns;
 
 		req->progressed = false;
+		req->held = false;
 		req->deadline_ns = from_ns + t_ns;
 		return;
 	}
 	if (req->deadline_ns > now_ns)
 		return;
+	if (lies_on_link(qp)) {
+		req->deadline_ns = now_ns + t_ns;
+		return;
+	}
 	NM_COUNT(qp, local_ack_timeout_err, 1);
 	nm_diagnose(qp->obj.nic, qp->obj.number,
 		    "no answer to PSN 0x%06x within %llu us: sent again, %u retries left", req->una,

@@ -18,6 +18,7 @@ uint8_t *rc_packet(struct nm_qp *qp, uint8_t opcode, bool se, uint32_t payload_l
 	pkt->payload_len = payload_len;
 	pkt->segs = 0;
 	pkt->stable = false;
+	pkt->mark = 0;
 	roce_bth_put(pkt->hdr, opcode, se, payload_len, qp->remote_qpn, ackreq, psn);
 	if (!(roce_ops[opcode].flags & RF_XRC))
 		return pkt->hdr + ROCE_BTH_LEN;
@@ -78,6 +79,8 @@ static int send_once(struct nm_qp *qp)
 	if (rc == -EAGAIN) {
 		qp->rc->req.link_retry_ns = qp->rc->now_ns + RC_LINK_RETRY_NS;
 	} else if (rc == 0) {
+		if (!(roce_ops[pkt->hdr[0]].flags & RF_RESP))
+			qp->rc->req.sent_mark = pkt->mark;
 		NM_COUNT(qp, tx_packets, rc_tx_psns(qp));
 		NM_COUNT(qp, tx_bytes, nm_roce_bytes(pkt));
 		if (to_multicast(qp, pkt))

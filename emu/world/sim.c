@@ -42,6 +42,7 @@ struct sim {
 	uint64_t idle_step_ns;
 	uint64_t next_ns; /* earliest timer of the last round */
 	uint32_t rng;
+	bool untaken; /* nobody takes what is sent from the link, as it says when it is asked */
 };
 
 static uint64_t nic_now_ns(void *ctx)
@@ -53,7 +54,16 @@ static int nic_link_send(void *ctx, struct nm_packet *pkt)
 {
 	struct sim_nic *n = ctx;
 
+	pkt->mark = 1;
 	return n->sim->link->ops->send(n->sim->link, &n->port, pkt);
+}
+
+static bool nic_link_taken(void *ctx, const struct nm_route *route, uint32_t dqpn, uint64_t mark)
+{
+	(void)route;
+	(void)dqpn;
+	(void)mark;
+	return !((struct sim_nic *)ctx)->sim->untaken;
 }
 
 static void nic_event(void *ctx, uint32_t eqn, uint32_t intr, const uint8_t *eqe)
@@ -92,6 +102,7 @@ static bool add_nic(struct sim *s, uint32_t index)
 		.ctx = n,
 		.now_ns = nic_now_ns,
 		.link_send = nic_link_send,
+		.link_taken = nic_link_taken,
 		.event = nic_event,
 	};
 
@@ -315,6 +326,11 @@ bool sim_run_idle(struct sim *s, uint64_t quiet_ns, uint64_t max_virtual_ns)
 void sim_unplug(struct sim *s, uint32_t index, bool unplugged)
 {
 	get(s, index)->port.unplugged = unplugged;
+}
+
+void sim_hold(struct sim *s, bool held)
+{
+	s->untaken = held;
 }
 
 uint64_t sim_link_packets(const struct sim *s)

@@ -75,6 +75,9 @@ bool sim_run_idle(struct sim *s, uint64_t quiet_ns, uint64_t max_virtual_ns);
 
 /* Cuts a NIC off (its packets and those for it vanish), or joins it again. */
 void sim_unplug(struct sim *s, uint32_t index, bool unplugged);
+/* The link says of all that is sent from now on that no receiver has taken it (nm_ops.link_taken).
+ * With sim_unplug() that is a receiver whose processor is taken away. */
+void sim_hold(struct sim *s, bool held);
 /* Packets that the link has carried, and lost on purpose. */
 uint64_t sim_link_packets(const struct sim *s);
 uint64_t sim_link_dropped(const struct sim *s);

@@ -64,6 +64,14 @@ static void nic_link_recall(void *ctx)
 		link->ops->recall(link, &n->port);
 }
 
+static bool nic_link_taken(void *ctx, const struct nm_route *route, uint32_t dqpn, uint64_t mark)
+{
+	struct world_nic *n = ctx;
+	struct link *link = n->world->link;
+
+	return !link->ops->taken || link->ops->taken(link, &n->port, route, dqpn, mark);
+}
+
 static void nic_event(void *ctx, uint32_t eqn, uint32_t intr, const uint8_t *eqe)
 {
 	struct world_nic *n = ctx;
@@ -427,6 +435,7 @@ static struct world_nic *make_nic(struct world *w, const char *host, const struc
 		.now_ns = nic_now_ns,
 		.link_send = nic_link_send,
 		.link_recall = nic_link_recall,
+		.link_taken = nic_link_taken,
 		.event = nic_event,
 	};
 	int err;
