@@ -338,6 +338,8 @@ static void broken(struct hx *h, struct shared *s, const char *why)
 	cr_expect_eq(hx_event_count(h, PRM_EVENT_SRQ_CATAS_ERROR, s->srq->number), 1);
 	cr_expect(hx_diagnosed(h, why), "%s", why);
 	cr_expect_eq(hx_query_state(s->b[2]), PRM_QP_ERR);
+	cr_expect_eq(hx_event_count(h, PRM_EVENT_WQ_CATAS_ERROR, s->b[2]->qpn), 1,
+		     "the request was right: this side failed");
 	cr_expect_eq(hx_query_state(s->b[1]), PRM_QP_RTS, "others find out when they need one");
 	hx_srq_query(s->srq, &state, &limit);
 	cr_expect_eq(state, PRM_RMP_ERR);

@@ -36,8 +36,10 @@ void rc_refused(struct nm_qp *qp, uint32_t psn, uint8_t nak, uint8_t cause)
 	resp->nak_syndrome = nak;
 	resp->nak_psn = psn;
 	resp->cause = cause;
-	resp->event =
-		nak == ROCE_NAK_ACCESS ? PRM_EVENT_WQ_ACCESS_ERROR : PRM_EVENT_WQ_INVAL_REQ_ERROR;
+	/* IBTA 11.6.3.2: what the request asks for is wrong, or this side could not do it. */
+	resp->event = nak == ROCE_NAK_ACCESS ? PRM_EVENT_WQ_ACCESS_ERROR
+		      : nak == ROCE_NAK_OP   ? PRM_EVENT_WQ_CATAS_ERROR
+					     : PRM_EVENT_WQ_INVAL_REQ_ERROR;
 	NM_COUNT(qp, resp_remote_access_errors, nak == ROCE_NAK_ACCESS);
 	nm_qp_schedule(qp);
 }

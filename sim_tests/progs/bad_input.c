@@ -2,11 +2,12 @@
 /*
  * What a program gets for its mistakes: bad_input [options] [SCENARIO...]
  *
- * Each scenario makes a pair of QPs, commits one mistake, and checks the completion's status, the
- * states of both QPs, the flush of what was posted behind it, the asynchronous event, and that
- * another pair of the process (the witness) still moves data. "begin NAME reason=/RE/" and "end
- * NAME" go to stderr around each, so that a script finds the NIC's explanation between them.
- * Ends with "N passed, N failed"; the exit code is 0 only if nothing failed.
+ * Each scenario makes a pair of QPs, commits one mistake, and checks the completion's status,
+ * vendor syndrome, wr_id and QP, the states of both QPs, the flush of what was posted behind it,
+ * the asynchronous events (those that are due and no others), and that another pair of the process
+ * (the witness) still moves data. "begin NAME reason=/RE/" and "end NAME" go to stderr around each,
+ * so that a script finds the NIC's explanation between them. Ends with "N passed, N failed"; the
+ * exit code is 0 only if nothing failed.
  *
  * bad_input -S -p PORT is the half that scenario peer_killed kills; with -P HOST that scenario
  * takes such a server, else it forks one.
@@ -22,15 +23,26 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define EVENT_WAIT_MS 2000
-#define EVENTS_MAX    16
+#define EVENTS_MAX 64
 
 static struct bi_rig rig = {.port = 18600};
 static const char *device;
 static int gid_index;
 static bool serve, list_only;
-static const char *wanted[64];
+static const char *wanted[256];
 static size_t wanted_count;
+
+const struct bi_subject *const bi_subjects[] = {&bi_wr,	  &bi_peers,  &bi_services, &bi_shared,
+						&bi_keys, &bi_limits, &bi_status};
+const size_t bi_subject_count = sizeof(bi_subjects) / sizeof(bi_subjects[0]);
+
+/* Of the scenario that runs. */
+static uint32_t statuses_met, events_met;
+static struct {
+	enum ibv_event_type type;
+	const void *about;
+} events[EVENTS_MAX]; /* that were taken from the device and not expected yet */
+static size_t event_count;
 
 int bi_fail(const char *fmt, ...)
 {
@@ -75,6 +87,12 @@ void bi_pair_close(struct bi_pair *pair)
 		ibv_destroy_qp(pair->a);
 	if (pair->b)
 		ibv_destroy_qp(pair->b);
+	if (pair->ah)
+		ibv_destroy_ah(pair->ah);
+	if (pair->srq)
+		ibv_destroy_srq(pair->srq);
+	if (pair->xrcd)
+		ibv_close_xrcd(pair->xrcd);
 	vp_cq_close(&pair->a_cq);
 	vp_cq_close(&pair->b_cq);
 	memset(pair, 0, sizeof(*pair));
@@ -91,17 +109,81 @@ void bi_write_wr(struct bi_rig *r, struct ibv_send_wr *wr, struct ibv_sge *sge)
 	wr->wr.rdma.rkey = r->dst_mr->rkey;
 }
 
+int bi_post(struct bi_rig *r, struct ibv_send_wr *wr)
+{
+	struct ibv_send_wr *bad;
+
+	errno = ibv_post_send(r->victim.a, wr, &bad);
+	return errno ? bi_fail("ibv_post_send: %s", strerror(errno)) : 0;
+}
+
+int bi_post_recv(struct bi_rig *r, struct ibv_qp *qp, struct ibv_srq *srq, uint32_t len)
+{
+	struct ibv_sge sge = {(uintptr_t)r->dst, len, r->dst_mr->lkey};
+	struct ibv_recv_wr wr = {.wr_id = BI_WR_RECV, .sg_list = &sge, .num_sge = 1}, *bad;
+
+	errno = srq ? ibv_post_srq_recv(srq, &wr, &bad) : ibv_post_recv(qp, &wr, &bad);
+	return errno ? bi_fail("posting a receive: %s", strerror(errno)) : 0;
+}
+
+/* ---- completions and states ---- */
+
+static int next(struct vp_cq *cq, struct ibv_wc *wc, enum ibv_wc_status want,
+		enum ibv_wc_status alt, const char *whose)
+{
+	const char *known;
+
+	if (vp_next(cq, wc, VP_WAIT_MS) != 1)
+		return bi_fail("no %s completion within %d ms, expected '%s'", whose, VP_WAIT_MS,
+			       ibv_wc_status_str(want));
+	if (wc->status != want && (!alt || wc->status != alt))
+		return bi_fail("%s completion: '%s' (vendor 0x%x), expected '%s'", whose,
+			       ibv_wc_status_str(wc->status), wc->vendor_err,
+			       ibv_wc_status_str(want));
+	if (wc->status && !bi_vendor_fits(wc->status, wc->vendor_err, &known))
+		return bi_fail("%s completion: '%s' with vendor syndrome 0x%x, expected %s", whose,
+			       ibv_wc_status_str(wc->status), wc->vendor_err, known);
+	statuses_met |= UINT32_C(1) << wc->status;
+	return 0;
+}
+
 int bi_expect(struct vp_cq *cq, enum ibv_wc_status want, enum ibv_wc_status alt, const char *whose)
 {
 	struct ibv_wc wc;
 
-	if (vp_next(cq, &wc, VP_WAIT_MS) != 1)
-		return bi_fail("no %s completion within %d ms, expected '%s'", whose, VP_WAIT_MS,
-			       ibv_wc_status_str(want));
-	if (wc.status == want || (alt && wc.status == alt))
+	return next(cq, &wc, want, alt, whose);
+}
+
+int bi_expect_wr(struct vp_cq *cq, const struct ibv_qp *qp, uint64_t wr_id, enum ibv_wc_status want,
+		 enum ibv_wc_status alt, const char *whose)
+{
+	struct ibv_wc wc;
+
+	if (next(cq, &wc, want, alt, whose))
+		return -1;
+	if (wc.wr_id == wr_id && wc.qp_num == qp->qp_num)
 		return 0;
-	return bi_fail("%s completion: '%s' (vendor 0x%x), expected '%s'", whose,
-		       ibv_wc_status_str(wc.status), wc.vendor_err, ibv_wc_status_str(want));
+	return bi_fail("%s completion: wr_id 0x%llx of QP 0x%x, expected 0x%llx of QP 0x%x", whose,
+		       (unsigned long long)wc.wr_id, wc.qp_num, (unsigned long long)wr_id,
+		       qp->qp_num);
+}
+
+int bi_expect_none(struct vp_cq *cq, const char *whose)
+{
+	struct ibv_wc wc;
+
+	if (ibv_poll_cq(cq->cq, 1, &wc) == 0)
+		return 0;
+	return bi_fail("%s completion: '%s' of wr_id 0x%llx, expected none", whose,
+		       ibv_wc_status_str(wc.status), (unsigned long long)wc.wr_id);
+}
+
+int bi_expect_states(struct bi_rig *r, enum ibv_qp_state a, enum ibv_qp_state b)
+{
+	return bi_expect_state(r->victim.a, a, "requester's") ||
+			       bi_expect_state(r->victim.b, b, "responder's")
+		       ? -1
+		       : 0;
 }
 
 int bi_expect_state(struct ibv_qp *qp, enum ibv_qp_state want, const char *whose)
@@ -140,64 +222,101 @@ static int witness_works(void)
 
 /* ---- one scenario ---- */
 
-static int post_receive(const struct bi_case *c)
+static int post_bad_receive(const struct bi_case *c)
 {
 	struct ibv_sge sge = {(uintptr_t)rig.dst, c->recv_len,
 			      rig.dst_mr->lkey ^ (c->recv_bad_key ? 0x5a00 : 0)};
-	struct ibv_recv_wr wr = {.sg_list = &sge, .num_sge = 1}, *bad;
+	struct ibv_recv_wr wr = {.wr_id = BI_WR_RECV, .sg_list = &sge, .num_sge = 1}, *bad;
 
 	errno = ibv_post_recv(rig.victim.b, &wr, &bad);
 	return errno ? bi_fail("ibv_post_recv: %s", strerror(errno)) : 0;
 }
 
-/* Takes the process's asynchronous events; whether want came. */
-static bool saw_event(enum ibv_event_type want, int wait_ms)
+/* What an event is about: the union has pointers only. */
+static const void *about(const struct ibv_async_event *event)
+{
+	return event->element.qp;
+}
+
+/* Takes what the device tells, for up to wait_ms; true: something came. */
+static bool take_events(int wait_ms)
 {
 	struct pollfd p = {.fd = rig.dev.ctx->async_fd, .events = POLLIN};
 	struct ibv_async_event event;
+	bool came = false;
 
-	for (int i = 0; i < EVENTS_MAX && poll(&p, 1, wait_ms) > 0; i++) {
-		if (ibv_get_async_event(rig.dev.ctx, &event))
-			return false;
+	while (event_count < EVENTS_MAX && poll(&p, 1, came ? 0 : wait_ms) > 0 &&
+	       !ibv_get_async_event(rig.dev.ctx, &event)) {
+		events[event_count].type = event.event_type;
+		events[event_count].about = about(&event);
+		event_count++;
 		ibv_ack_async_event(&event);
-		if (event.event_type == want)
-			return true;
+		came = true;
 	}
-	return false;
+	return came;
+}
+
+int bi_expect_event(enum ibv_event_type want, const void *what)
+{
+	int64_t end_us = vp_now_us() + VP_WAIT_MS * 1000;
+	bool again = true;
+
+	for (take_events(0); again; again = take_events(100) || vp_now_us() < end_us) {
+		for (size_t i = 0; i < event_count; i++) {
+			if (events[i].type != want || (what && events[i].about != what))
+				continue;
+			events[i] = events[--event_count];
+			events_met |= UINT32_C(1) << want;
+			return 0;
+		}
+	}
+	return bi_fail("no asynchronous event '%s' of that object", ibv_event_type_str(want));
+}
+
+/* All that were due have come, and nothing else has. */
+static int check_met(const struct bi_case *c)
+{
+	take_events(0);
+	if (event_count)
+		return bi_fail("asynchronous event '%s', which is not due",
+			       ibv_event_type_str(events[0].type));
+	if (events_met != c->events)
+		return bi_fail("events 0x%x were met, the table says 0x%x", events_met, c->events);
+	if (c->statuses & ~statuses_met)
+		return bi_fail("statuses 0x%x were met, the table says 0x%x", statuses_met,
+			       c->statuses);
+	return 0;
 }
 
 static int run_wr(const struct bi_case *c)
 {
-	struct ibv_send_wr wr, after, *bad;
+	struct bi_pair *v = &rig.victim;
+	struct ibv_send_wr wr, after;
 	struct ibv_sge sge, after_sge;
-	int rc;
 
-	if (bi_pair_open(&rig, &rig.victim, &c->a_opts, &c->b_opts))
+	if (bi_pair_open(&rig, v, &c->a_opts, &c->b_opts))
 		return bi_fail("could not make a pair of QPs");
-	if (c->recv_want && post_receive(c))
+	if (c->recv_want && post_bad_receive(c))
 		return -1;
 	vp_fill(rig.src, BI_BYTES, 77);
 	bi_write_wr(&rig, &wr, &sge);
 	bi_write_wr(&rig, &after, &after_sge);
 	after.send_flags = 0;
+	after.wr_id = BI_WR_AFTER;
+	wr.wr_id = BI_WR_BAD;
 	c->spoil(&rig, &wr, &sge);
 	wr.next = &after;
-	errno = ibv_post_send(rig.victim.a, &wr, &bad);
-	if (errno)
-		return bi_fail("ibv_post_send: %s", strerror(errno));
-	rc = bi_expect(&rig.victim.a_cq, c->want, c->alt, "requester's");
-	if (!rc)
-		rc = bi_expect(&rig.victim.a_cq, IBV_WC_WR_FLUSH_ERR, 0, "next request's");
-	if (!rc && c->recv_want)
-		rc = bi_expect(&rig.victim.b_cq, c->recv_want, 0, "receive's");
-	if (!rc)
-		rc = bi_expect_state(rig.victim.a, IBV_QPS_ERR, "requester's");
-	if (!rc)
-		rc = bi_expect_state(rig.victim.b, c->b_fails ? IBV_QPS_ERR : IBV_QPS_RTS,
-				     "responder's");
-	if (!rc && c->event && !saw_event(c->event, EVENT_WAIT_MS))
-		rc = bi_fail("no asynchronous event '%s'", ibv_event_type_str(c->event));
-	return rc;
+	if (bi_post(&rig, &wr) ||
+	    bi_expect_wr(&v->a_cq, v->a, BI_WR_BAD, c->want, c->alt, "requester's") ||
+	    bi_expect_wr(&v->a_cq, v->a, BI_WR_AFTER, IBV_WC_WR_FLUSH_ERR, 0, "next request's"))
+		return -1;
+	if (c->recv_want && bi_expect_wr(&v->b_cq, v->b, BI_WR_RECV, c->recv_want, 0, "receive's"))
+		return -1;
+	for (uint32_t i = 0; i < 32; i++) {
+		if ((c->events >> i & 1) && bi_expect_event((enum ibv_event_type)i, v->b))
+			return -1;
+	}
+	return bi_expect_states(&rig, IBV_QPS_ERR, c->b_fails ? IBV_QPS_ERR : IBV_QPS_RTS);
 }
 
 static int run_case(const struct bi_case *c)
@@ -205,11 +324,15 @@ static int run_case(const struct bi_case *c)
 	int rc;
 
 	fprintf(stderr, "begin %s reason=/%s/\n", c->name, c->reason ? c->reason : "");
+	statuses_met = events_met = 0;
+	event_count = 0;
 	rc = c->run ? c->run(&rig) : run_wr(c);
 	bi_drop_key();
-	saw_event(IBV_EVENT_CQ_ERR, 0);
 	if (witness_works())
 		rc = -1;
+	if (!rc)
+		rc = check_met(c);
+	take_events(0);
 	bi_pair_close(&rig.victim);
 	fprintf(stderr, "end %s\n", c->name);
 	printf("%s %s\n", rc ? "FAIL" : "PASS", c->name);
@@ -267,6 +390,27 @@ static bool is_wanted(const char *name)
 	return wanted_count == 0;
 }
 
+/* The nth of all; NULL: there are fewer. */
+static const struct bi_case *nth(size_t n)
+{
+	for (size_t s = 0; s < bi_subject_count; n -= bi_subjects[s++]->count) {
+		if (n < bi_subjects[s]->count)
+			return &bi_subjects[s]->cases[n];
+	}
+	return NULL;
+}
+
+static bool exists(const char *name)
+{
+	const struct bi_case *c;
+
+	for (size_t i = 0; (c = nth(i)); i++) {
+		if (!strcmp(c->name, name))
+			return true;
+	}
+	return false;
+}
+
 static const struct argp_option options[] = {
 	{"ib-dev", 'd', "NAME", 0, "RDMA device (the first)", 0},
 	{"gid-index", 'x', "N", 0, "GID index (0)", 0},
@@ -314,31 +458,28 @@ int main(int argc, char **argv)
 	static const struct argp argp = {options, parse, "[SCENARIO...]", "what mistakes give", 0,
 					 0,	  0};
 	uint32_t passed = 0, failed = 0;
+	const struct bi_case *c;
 
 	argp_parse(&argp, argc, argv, 0, 0, 0);
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	for (size_t i = 0; list_only && i < bi_case_count; i++)
-		printf("%s\n", bi_cases[i].name);
+	for (size_t i = 0; list_only && (c = nth(i)); i++)
+		printf("%s\n", c->name);
 	if (list_only)
 		return 0;
 	if (serve)
 		return set_up() ? 2 : bi_serve(&rig);
 	for (size_t i = 0; i < wanted_count; i++) {
-		size_t j = 0;
-
-		while (j < bi_case_count && strcmp(bi_cases[j].name, wanted[i]) != 0)
-			j++;
-		if (j == bi_case_count) {
+		if (!exists(wanted[i])) {
 			fprintf(stderr, "no scenario '%s'; -l names them\n", wanted[i]);
 			return 2;
 		}
 	}
-	if (set_up())
+	if (set_up() || !rig.dst)
 		return 2;
-	for (size_t i = 0; i < bi_case_count; i++) {
-		if (!is_wanted(bi_cases[i].name))
+	for (size_t i = 0; (c = nth(i)); i++) {
+		if (!is_wanted(c->name))
 			continue;
-		if (run_case(&bi_cases[i]))
+		if (run_case(c))
 			failed++;
 		else
 			passed++;

@@ -238,6 +238,12 @@ static int to_rtr(struct vp_dev *dev, struct ibv_qp *qp, const struct vp_qp_opts
 	return errno ? fail("ibv_modify_qp to RTR") : 0;
 }
 
+int vp_qp_ready(struct vp_dev *dev, struct ibv_qp *qp, const struct vp_qp_opts *opts,
+		const struct vp_dest *dest)
+{
+	return to_rtr(dev, qp, opts, dest);
+}
+
 int vp_qp_connect(struct vp_dev *dev, struct ibv_qp *qp, const struct vp_qp_opts *opts,
 		  const struct vp_dest *dest)
 {

@@ -61,6 +61,9 @@ struct ibv_qp *vp_qp_open(struct ibv_pd *pd, struct vp_cq *send_cq, struct vp_cq
 			  const struct vp_qp_opts *opts, struct ibv_qp_cap *cap);
 void vp_qp_dest(struct vp_dev *dev, struct ibv_qp *qp, const struct vp_qp_opts *opts,
 		struct vp_dest *out);
+/* INIT to RTR, towards dest. 0 or -1. */
+int vp_qp_ready(struct vp_dev *dev, struct ibv_qp *qp, const struct vp_qp_opts *opts,
+		const struct vp_dest *dest);
 /* INIT to RTS, towards dest. 0 or -1. */
 int vp_qp_connect(struct vp_dev *dev, struct ibv_qp *qp, const struct vp_qp_opts *opts,
 		  const struct vp_dest *dest);
