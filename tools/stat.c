@@ -314,10 +314,24 @@ static void print_json(const struct rows *rows)
 	puts("]}");
 }
 
+/* Other processes chose these texts: as the format wants them, and no other bytes. */
+static void print_label(const char *name, const char *text)
+{
+	printf("%s=\"", name);
+	for (; *text; text++) {
+		if (*text == '"' || *text == '\\')
+			putchar('\\');
+		putchar(*text >= 0x20 && *text < 0x7f ? *text : '.');
+	}
+	putchar('"');
+}
+
 static void print_series(const struct row *row, const struct nm_counter_row *c)
 {
-	printf("gdakit_%s_%s_total{device=\"%s\",host=\"%s\",pid=\"%u\"",
-	       row->is_qp ? "qp" : "port", c->name, row->device, row->host, row->pid);
+	printf("gdakit_%s_%s_total{", row->is_qp ? "qp" : "port", c->name);
+	print_label("device", row->device);
+	print_label(",host", row->host);
+	printf(",pid=\"%u\"", row->pid);
 	if (row->is_qp)
 		printf(",qpn=\"0x%06x\"", row->qp.qpn);
 	printf("} %" PRIu64 "\n", value_of(row, c));

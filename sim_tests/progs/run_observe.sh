@@ -165,6 +165,8 @@ assert qp["counters"]["tx_messages"] == qp["counters"]["cqes_ok"] == 30, qp
 assert nic["counters"]["rx_write_requests"] == 30, nic' "$stay_pid" "$qp" ||
 		{ fail "$name" "the JSON is not as expected"; kill "$started"; finish "$started"; return; }
 	"$gdakit" stat --prometheus >"$dir/stat.txt"
+	$python "$(dirname "$0")/prometheus_check.py" "$dir/stat.txt" ||
+		{ fail "$name" "the Prometheus text is malformed"; kill "$started"; finish "$started"; return; }
 	if ! grep -q "^gdakit_qp_tx_messages_total{device=\"mlx5_0\",.*pid=\"$stay_pid\",qpn=\"0x.*} 30$" "$dir/stat.txt" ||
 		! grep -q '^# TYPE gdakit_port_tx_bytes_total counter$' "$dir/stat.txt"; then
 		fail "$name" "the Prometheus text lacks a line"
