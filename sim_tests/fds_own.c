@@ -3,11 +3,13 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "emu/fds/fds.h"
+#include "emu/fds/thread.h"
 
 static int open_one(void)
 {
@@ -87,4 +89,27 @@ Test(fds_own, a_forked_child_owns_nothing_until_it_marks_its_own)
 	cr_assert(pid > 0 && waitpid(pid, &status, 0) == pid);
 	cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 	cr_assert(fds_is_own(fd));
+}
+
+static void *look(void *arg)
+{
+	pthread_sigmask(SIG_SETMASK, NULL, arg);
+	return NULL;
+}
+
+Test(fds_own, a_thread_of_the_nic_takes_faults_and_no_signal_of_the_program)
+{
+	const size_t stacks[] = {0, 256 * 1024, 1 /* too small for any: the default */};
+
+	for (size_t i = 0; i < sizeof(stacks) / sizeof(stacks[0]); i++) {
+		sigset_t mask, ours;
+		pthread_t thread;
+
+		cr_assert_eq(nic_thread_start(&thread, "gdakit-test", stacks[i], look, &mask), 0);
+		pthread_join(thread, NULL);
+		cr_expect(!sigismember(&mask, SIGSEGV) && !sigismember(&mask, SIGBUS));
+		cr_expect(sigismember(&mask, SIGTERM) && sigismember(&mask, SIGUSR1));
+		pthread_sigmask(SIG_SETMASK, NULL, &ours);
+		cr_expect(!sigismember(&ours, SIGTERM), "the caller's is as it was");
+	}
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "emu/observe/session.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,22 +42,6 @@ static void complain(struct session *s, const char *what, struct mapfile *f)
 	s->say(sentence);
 }
 
-/* The program and its arguments, as the kernel has them: zeros between become spaces. */
-static void command_line(char text[COMMAND_MAX])
-{
-	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? 0 : read(fd, text, COMMAND_MAX - 1);
-
-	if (fd >= 0)
-		close(fd);
-	if (n < 0)
-		n = 0;
-	text[n] = '\0';
-	for (ssize_t i = 0; i + 1 < n; i++)
-		if (!text[i])
-			text[i] = ' ';
-}
-
 static void start_recording(struct session *s, const struct session_config *config)
 {
 	char command[COMMAND_MAX];
@@ -70,7 +53,7 @@ static void start_recording(struct session *s, const struct session_config *conf
 	}
 	s->recording = true;
 	recorder_text(&s->recorder, "gdakit", config->version);
-	command_line(command);
+	stat_command_line(command, sizeof(command));
 	recorder_text(&s->recorder, "command", command);
 	if (config->host)
 		recorder_text(&s->recorder, "host", config->host);

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -20,6 +19,7 @@
 #include <unistd.h>
 
 #include "emu/fds/fds.h"
+#include "emu/fds/thread.h"
 
 enum {
 	BACKLOG = 16,
@@ -171,7 +171,6 @@ static void *stat_thread(void *arg)
 	struct stat_server *s = arg;
 	unsigned int quiet = 0;
 
-	pthread_setname_np(pthread_self(), "gdakit-stat");
 	while (!atomic_load(&s->stop)) {
 		struct pollfd pfd = {.fd = s->fd, .events = POLLIN};
 
@@ -184,31 +183,6 @@ static void *stat_thread(void *arg)
 		quiet = publish_all(s) ? 0 : quiet + 1;
 	}
 	return NULL;
-}
-
-/* As the NIC's thread: signals of the program are for its own threads. */
-static int start_thread(struct stat_server *s)
-{
-	pthread_attr_t attr;
-	sigset_t all, old;
-	int err;
-
-	sigfillset(&all);
-	sigdelset(&all, SIGSEGV);
-	sigdelset(&all, SIGBUS);
-	sigdelset(&all, SIGFPE);
-	sigdelset(&all, SIGILL);
-	sigdelset(&all, SIGTRAP);
-	sigdelset(&all, SIGABRT);
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, STACK_BYTES);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	err = pthread_create(&s->thread, &attr, stat_thread, s);
-	if (err) /* thread-local memory of the program may not leave room in so small a stack */
-		err = pthread_create(&s->thread, NULL, stat_thread, s);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	pthread_attr_destroy(&attr);
-	return err;
 }
 
 /* ---- start and end ---- */
@@ -238,13 +212,14 @@ static bool open_socket(struct stat_server *s, const char *host, unsigned int sl
 	       !listen(s->fd, BACKLOG);
 }
 
-static void command_line(char text[STAT_COMMAND_MAX])
+void stat_command_line(char *text, size_t size)
 {
 	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? 0 : read(fd, text, STAT_COMMAND_MAX - 1);
+	ssize_t n = fd < 0 ? 0 : read(fd, text, size - 1);
 
 	if (fd >= 0)
 		syscall(SYS_close, fd);
+	text[n > 0 ? n : 0] = '\0';
 	for (ssize_t i = 0; i + 1 < n; i++)
 		if (!text[i])
 			text[i] = ' ';
@@ -259,7 +234,7 @@ struct stat_server *stat_start(struct world *w, const char *host, const char *sy
 	s->world = w;
 	s->fd = -1;
 	snprintf(s->sysfs, sizeof(s->sysfs), "%s", sysfs ? sysfs : "");
-	command_line(s->command);
+	stat_command_line(s->command, sizeof(s->command));
 	snprintf(s->host, sizeof(s->host), "%s", host ? host : "local");
 	return s;
 }
@@ -269,7 +244,8 @@ static bool start(struct stat_server *s, struct world_nic *n)
 {
 	unsigned int slot = nm_nic_config(world_nic_model(n))->qpn_prefix >> 16;
 
-	if (open_socket(s, s->host, slot) && !start_thread(s))
+	if (open_socket(s, s->host, slot) &&
+	    !nic_thread_start(&s->thread, "gdakit-stat", STACK_BYTES, stat_thread, s))
 		return true;
 	if (s->fd >= 0)
 		fds_close(s->fd);

@@ -68,6 +68,8 @@ struct stat_server *stat_start(struct world *w, const char *host, const char *sy
 void stat_add(struct stat_server *s, struct world_nic *n);
 /* Publishes for the last time, ends the thread. */
 void stat_end(struct stat_server *s);
+/* The program and its arguments, with spaces between, as far as they fit in `size` bytes. */
+void stat_command_line(char *text, size_t size);
 /* In the child of a fork. */
 void stat_abandon(struct stat_server *s);
 

@@ -6,7 +6,6 @@
  * wants to hear of the other.
  */
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 #include <unistd.h>
 
 #include "emu/fds/fds.h"
+#include "emu/fds/thread.h"
 #include "emu/uverbs/cm.h"
 
 enum { PORT_TRIES = 64, ACCEPTS = 64, MESSAGES = 16, AGAIN_MS = 5 };
@@ -376,7 +376,6 @@ static void *cm_main(void *arg)
 int cm_thread_start(void)
 {
 	static bool registered;
-	sigset_t all, before;
 	pthread_t thread;
 	int ret;
 
@@ -388,11 +387,7 @@ int cm_thread_start(void)
 	if (!registered)
 		pthread_atfork(NULL, NULL, cm_abandon);
 	registered = true;
-	/* The program's signals are for its own threads. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	ret = pthread_create(&thread, NULL, cm_main, NULL);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	ret = nic_thread_start(&thread, "gdakit-cm", 0, cm_main, NULL);
 	if (ret) {
 		fds_close(wake_fd);
 		wake_fd = -1;

@@ -17,7 +17,6 @@
  */
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -27,6 +26,7 @@
 #include <unistd.h>
 
 #include "emu/fds/fds.h"
+#include "emu/fds/thread.h"
 #include "emu/uverbs/uv.h"
 
 enum {
@@ -600,7 +600,6 @@ static void *watch(void *arg)
 
 int uv_events_start(void)
 {
-	sigset_t all, before;
 	pthread_t thread;
 	int ret;
 
@@ -609,17 +608,13 @@ int uv_events_start(void)
 	wake_fd = fds_own(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 	if (wake_fd < 0)
 		return -errno;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	ret = pthread_create(&thread, NULL, watch, NULL);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	ret = nic_thread_start(&thread, "gdakit-events", 0, watch, NULL);
 	if (ret) {
 		fds_close(wake_fd);
 		wake_fd = -1;
 		return -ret;
 	}
 	pthread_detach(thread);
-	pthread_setname_np(thread, "gdakit-events");
 	return 0;
 }
 

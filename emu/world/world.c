@@ -11,7 +11,6 @@
 #include <assert.h>
 #include <endian.h>
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +19,7 @@
 
 #include "emu/link/route.h"
 #include "emu/space/space.h"
+#include "emu/fds/thread.h"
 #include "emu/world/world_priv.h"
 
 enum {
@@ -269,7 +269,6 @@ static void *world_thread(void *arg)
 	struct world *w = arg;
 	uint64_t housekept_ns = 0;
 
-	pthread_setname_np(pthread_self(), "gdakit-nic");
 	waiter_tune_thread();
 	pthread_mutex_lock(&w->lock);
 	while (!atomic_load(&w->stop)) {
@@ -290,23 +289,10 @@ static void *world_thread(void *arg)
 	return NULL;
 }
 
-/* Signals of the program are for the program's threads; only faults are delivered where they occur.
- */
 static int start_thread(struct world *w)
 {
-	sigset_t all, old;
-	int err;
+	int err = nic_thread_start(&w->thread, "gdakit-nic", 0, world_thread, w);
 
-	sigfillset(&all);
-	sigdelset(&all, SIGSEGV);
-	sigdelset(&all, SIGBUS);
-	sigdelset(&all, SIGFPE);
-	sigdelset(&all, SIGILL);
-	sigdelset(&all, SIGTRAP);
-	sigdelset(&all, SIGABRT);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	err = pthread_create(&w->thread, NULL, world_thread, w);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (!err)
 		w->running = true;
 	return err;
