@@ -5,6 +5,8 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "sim_tests/link_shm_rig.h"
 
@@ -107,6 +109,64 @@ Test(link_shm_lies, greetings_that_are_none_are_refused)
 	}
 	cr_assert_eq(count_fds(), fds, "descriptors that liars sent are closed");
 	free_sink(b);
+	free_link(y);
+}
+
+/* Only root can be two users here. */
+Test(link_shm_lies, another_user_in_the_same_fabric_is_neither_heard_nor_spoken_to)
+{
+	enum { SOMEBODY = 1000 };
+	struct link *y = make_link(host_b);
+	struct sink *b = make_sink(y);
+	int fd = memfd(SHM_RING_HEAD + SHM_RING_BYTES, true), status;
+	char byte;
+	pid_t pid;
+
+	if (geteuid() != 0)
+		cr_skip_test("not root");
+	pid = fork();
+	if (!pid) {
+		int sock;
+
+		if (setuid(SOMEBODY))
+			_exit(2);
+		sock = dial(&b->port);
+		tell(sock, &good, sizeof(good), fd);
+		_exit(recv(sock, &byte, 1, 0) == 1); /* hung up on, without a welcome */
+	}
+	while (waitpid(pid, &status, WNOHANG) == 0) {
+		turn(y);
+		cr_assert_eq(((struct shm_link *)y)->nrx, 0);
+	}
+	cr_expect(WIFEXITED(status) && WEXITSTATUS(status) == 0, "status 0x%x", status);
+	close(fd);
+	free_sink(b);
+	free_link(y);
+}
+
+/* A listener of another user under a peer's name: our packets are not shown to him. */
+Test(link_shm_lies, a_peer_s_name_that_another_user_has_taken_is_not_connected_to)
+{
+	enum { SOMEBODY = 1000 };
+	struct link *x = make_link(host_a), *y = make_link(host_b);
+	struct sink *a = make_sink(x), *b = make_sink(y);
+	struct nm_packet pkt = write_to(&b->port, 0, NULL, 0);
+
+	if (geteuid() != 0)
+		cr_skip_test("not root");
+	/* Who listens is who the kernel says it was then: b's link does, as root, and we are not.
+	 */
+	cr_assert_eq(seteuid(SOMEBODY), 0);
+	cr_expect_eq(x->ops->send(x, &a->port, &pkt), 0);
+	turn(x);
+	cr_assert_eq(seteuid(0), 0);
+	turn(y);
+	cr_expect_eq(b->count, 0);
+	cr_expect_eq(((struct shm_link *)y)->nrx, 0);
+	cr_expect_eq(a->refused, 1, "said once");
+	free_sink(a);
+	free_sink(b);
+	free_link(x);
 	free_link(y);
 }
 

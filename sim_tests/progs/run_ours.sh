@@ -150,7 +150,44 @@ rounded() # rounded N OPTION...: the client must say that its iterations became 
 	fi
 }
 
+# strangers: each finds the other through UDP only, which --wire shm forbids.
+strangers()
+{
+	local name="--wire shm: a host of another fabric is not found" server client rc
+	free_port
+	pairs_options=(--verbose --wire shm --fabric "one-$$")
+	start "$logs/strangers.server.log" 40 "$bin/kill_peer" -p "$port"
+	server=$started
+	if ! wait_listen "$port" "$server" 20; then
+		fail "$name" "the server does not listen" "$logs/strangers.server.log"
+		finish "$server"
+		return
+	fi
+	pairs_options=(--verbose --wire shm --fabric "two-$$")
+	start "$logs/strangers.client.log" 40 "$bin/kill_peer" -p "$port" 127.0.0.1
+	client=$started
+	pairs_options=()
+	finish "$client"
+	rc=$?
+	finish "$server" || rc=$?
+	if [ $rc -ne 0 ]; then
+		fail "$name" "exit code $rc" "$logs/strangers.server.log" "$logs/strangers.client.log"
+	elif ! grep -q 'peer gone: transport retry counter exceeded' "$logs/strangers.client.log" ||
+		! grep -q "not reached through shared memory in fabric 'two-$$'" "$logs/strangers.client.log"; then
+		fail "$name" "the client does not say why" "$logs/strangers.client.log"
+	else
+		pass "$name"
+	fi
+}
+
 check
+# A fabric's name is all that processes need to find each other's memory.
+pairs_options=(--wire shm --fabric "ours-$$")
+check -q 1 -m 256
+pairs_options=(--wire udp)
+check -q 1 -m 256
+pairs_options=()
+strangers
 alone "keys_check" 60 "$bin/keys_check"
 check -e
 check -q 1 -m 1024
