@@ -142,7 +142,9 @@ Test(uverbs_ud, an_address_handle_is_checked_and_tells_the_mac)
 	cr_expect_eq(create_ah(&m, &bad, mac), -EINVAL);
 	bad = attr;
 	bad.sl = 16;
-	cr_expect_eq(create_ah(&m, &bad, mac), -EINVAL);
+	cr_expect_eq(create_ah(&m, &bad, mac), 0, "the driver takes the low bits of it");
+	bad.grh.sgid_index = 1;
+	cr_expect_eq(create_ah(&m, &bad, mac), -ENODATA, "an entry without a GID");
 	m.pd = m.qp;
 	cr_expect_eq(create_ah(&m, &attr, mac), -EINVAL, "no protection domain");
 	ur_close(&m.dev);

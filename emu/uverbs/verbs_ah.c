@@ -45,8 +45,8 @@ static int check_attr(const struct ib_uverbs_ah_attr *attr)
 		return uv_refuse(EINVAL, "CREATE_AH: port %u, expected %u", attr->port_num,
 				 UV_PORT);
 	if (attr->sl > SL_MAX)
-		return uv_refuse(EINVAL, "CREATE_AH: service level %u, at most %u", attr->sl,
-				 SL_MAX);
+		uv_say("CREATE_AH: service level %u is above %u: the driver makes %u of it",
+		       attr->sl, SL_MAX, attr->sl & SL_MAX);
 	if (uv_link_is_ethernet() && !attr->is_global)
 		return uv_refuse(EINVAL, "CREATE_AH: no GRH, but the port is RoCE");
 	return attr->is_global ? uv_check_sgid("CREATE_AH", attr->grh.sgid_index) : 0;

@@ -67,7 +67,6 @@ static const struct {
 	{IBV_WC_REM_ACCESS_ERR, {0x88}, "0x88 (openucx/ucx, ofiwg/libfabric)"},
 	{IBV_WC_REM_OP_ERR, {0x89}, "0x89 (openucx/ucx)"},
 	{IBV_WC_RETRY_EXC_ERR, {0x81, 0x83}, "0x81 or 0x83 (openucx/ucx, nvidia/nccl)"},
-	{IBV_WC_RNR_RETRY_EXC_ERR, {0x87}, "0x87"},
 };
 
 bool bi_vendor_fits(enum ibv_wc_status status, uint32_t vendor, const char **known)

@@ -17,10 +17,12 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 
-#define LIB   "libmlx5"
-#define UMEM  "ib_core: ib_umem_get"
-#define CHECK "ib_core: ib_check_mr_access"
-#define XRCD  "ib_uverbs: ib_uverbs_open_xrcd"
+#define LIB    "libmlx5"
+#define UMEM   "ib_core: ib_umem_get"
+#define CHECK  "ib_core: ib_check_mr_access"
+#define XRCD   "ib_uverbs: ib_uverbs_open_xrcd"
+#define IOCTL_ "ib_uverbs: rdma_lookup_get_uobject, by ioctl"
+#define WRITE_ "ib_uverbs: uobj_get_read, by command"
 
 /* ---- create ---- */
 
@@ -209,6 +211,9 @@ static void ahs(void)
 	ah("AH at port 0", &bad, EC_NO_ERRNO, LIB);
 	bad.port_num = 2;
 	ah("AH at port 2", &bad, EC_NO_ERRNO, LIB);
+	bad = good;
+	bad.sl = 16;
+	ah("AH of service level 16", &bad, 0, "mlx5_ib: create_ah_ib takes the low bits");
 	if (!ec.ethernet)
 		return;
 	bad = good;
@@ -250,8 +255,36 @@ static void rest(void)
 	ec_check("device memory of 1 GiB", EINVAL, memory ? 0 : ec_errno(), LIB);
 }
 
+/* A PD that is none: its handle is of another kind, or of nothing. */
+static void in_pd(uint32_t handle, int by_command, int by_ioctl, const char *whose)
+{
+	struct ibv_srq_init_attr srq_init = {.attr = {.max_wr = 16, .max_sge = 1}};
+	struct ibv_qp_init_attr init = qp_init();
+	const uint32_t own = ec.pd->handle;
+	struct ibv_srq *srq;
+	struct ibv_mw *mw;
+	char name[80];
+
+	ec.pd->handle = handle;
+	snprintf(name, sizeof(name), "MR in a PD that is %s", whose);
+	mr(name, ec.mem, 4096, 0, by_command, WRITE_);
+	snprintf(name, sizeof(name), "QP in a PD that is %s", whose);
+	qp(name, &init, by_ioctl, IOCTL_);
+	errno = 0;
+	srq = ibv_create_srq(ec.pd, &srq_init);
+	snprintf(name, sizeof(name), "SRQ in a PD that is %s", whose);
+	ec_check(name, by_ioctl, srq ? 0 : ec_errno(), IOCTL_);
+	errno = 0;
+	mw = ibv_alloc_mw(ec.pd, IBV_MW_TYPE_1);
+	snprintf(name, sizeof(name), "window in a PD that is %s", whose);
+	ec_check(name, by_command, mw ? 0 : ec_errno(), WRITE_);
+	ec.pd->handle = own;
+}
+
 void ec_create(void)
 {
+	in_pd(UINT32_MAX, EINVAL, ENOENT, "none");
+	in_pd(ec.mr->handle, EINVAL, EINVAL, "an MR");
 	cqs();
 	qps();
 	srqs();
@@ -327,9 +360,6 @@ void ec_destroy(void)
 }
 
 /* ---- handles of what is gone, by the kernel's own interface ---- */
-
-#define IOCTL_ "ib_uverbs: rdma_lookup_get_uobject, by ioctl"
-#define WRITE_ "ib_uverbs: uobj_get_read, by command"
 
 enum { MAX_ATTRS = 4 };
 
