@@ -230,6 +230,43 @@ Test(link_udp, the_kernels_list_of_sockets_is_read_line_by_line)
 	cr_assert_eq(n.slot, 4);
 }
 
+static bool taken(struct link *link, struct sink *from, const struct nm_packet *pkt, uint64_t mark)
+{
+	uint32_t dqpn = (uint32_t)pkt->hdr[5] << 16;
+
+	return link->ops->taken(link, &from->port, &pkt->route, dqpn, mark);
+}
+
+/* The list of sockets is read again only after a while. */
+static void until_taken(struct link *link, struct sink *from, const struct nm_packet *pkt)
+{
+	for (int tries = 0; tries < 100 && !taken(link, from, pkt, pkt->mark); tries++)
+		usleep(10000);
+	cr_assert(taken(link, from, pkt, pkt->mark));
+}
+
+Test(link_udp, what_is_sent_is_taken_when_the_receiver_has_read_it_or_is_gone)
+{
+	struct link *x = make_link(host_a), *y = make_link(host_b);
+	struct sink *a = make_sink(x), *b = make_sink(y);
+	struct nm_packet pkt = packet_to(&b->port, 1, 0, NULL, 0);
+
+	cr_assert_eq(x->ops->send(x, &a->port, &pkt), 0);
+	cr_assert(x->ops->flush(x));
+	cr_assert_neq(pkt.mark, 0);
+	cr_assert_not(taken(x, a, &pkt, pkt.mark));
+	cr_assert(taken(x, a, &pkt, pkt.mark - 20000), "unread for long: somebody else's");
+	receive(y, b, 1);
+	until_taken(x, a, &pkt);
+	cr_assert_eq(x->ops->send(x, &a->port, &pkt), 0);
+	cr_assert(x->ops->flush(x));
+	free_sink(b);
+	y->ops->destroy(y);
+	until_taken(x, a, &pkt);
+	free_sink(a);
+	x->ops->destroy(x);
+}
+
 Test(link_udp, batches_arrive_complete_and_in_order)
 {
 	struct link *x = make_link(host_a), *y = make_link(host_b);

@@ -7,12 +7,12 @@ enum { LINE_MAX_LEN = 512 };
 
 bool link_neighbour_parse(const char *line, uint16_t udp_port, struct link_neighbour *neighbour)
 {
-	unsigned int bytes[4], port;
+	unsigned int bytes[4], port, unread = 0;
 
 	/* Number of the line, then the bound address: bytes as they lie in memory, port in host
-	 * order. */
-	if (sscanf(line, " %*u: %2x%2x%2x%2x:%4x", &bytes[0], &bytes[1], &bytes[2], &bytes[3],
-		   &port) != 5)
+	 * order. Behind it the peer's, the state, and the bytes not sent and not read. */
+	if (sscanf(line, " %*u: %2x%2x%2x%2x:%4x %*x:%*x %*x %*x:%x", &bytes[0], &bytes[1],
+		   &bytes[2], &bytes[3], &port, &unread) < 5)
 		return false;
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 	for (unsigned int i = 0; i < 2; i++) {
@@ -27,6 +27,7 @@ bool link_neighbour_parse(const char *line, uint16_t udp_port, struct link_neigh
 		return false;
 	neighbour->host = (struct link_host){(uint8_t)bytes[1], (uint8_t)bytes[2]};
 	neighbour->slot = (uint8_t)(bytes[3] - 1);
+	neighbour->waits = unread > 0;
 	return true;
 }
 

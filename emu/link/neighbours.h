@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Which ports of any simulated host there are on this machine: their sockets are bound to loopback
- * addresses, and the kernel lists those. Only a multicast needs to know.
+ * addresses, and the kernel lists those. A multicast needs to know, and who gets no answer.
  */
 #ifndef GDAKIT_LINK_NEIGHBOURS_H
 #define GDAKIT_LINK_NEIGHBOURS_H
@@ -13,6 +13,7 @@ enum { LINK_NEIGHBOURS_MAX = 256 };
 struct link_neighbour {
 	struct link_host host;
 	uint8_t slot;
+	bool waits; /* datagrams lie there that it has not read */
 };
 
 /* A line of /proc/net/udp: a port bound to UDP port `udp_port`? */

@@ -271,6 +271,7 @@ static int send_udp(struct shm_link *sl, struct link_port *port, struct nm_packe
 	struct shm_port *sp = port_of(port);
 	int err = sl->udp->ops->send(sl->udp, &sp->udp, pkt);
 
+	pkt->mark = 0; /* shm_taken() knows the rings */
 	port->blocked = sp->udp.blocked;
 	return err;
 }

@@ -51,6 +51,7 @@ enum {
 	UDP_BUFFER = 64 << 20,	 /* bytes of socket buffer asked for */
 	UDP_TTL = 64,		 /* what the kernel sets */
 	UDP_NEIGHBOURS_MS = 10,	 /* for how long the list of ports is taken to be true */
+	UDP_HOLD_MS = 10000,	 /* for how long unread datagrams say that nobody reads */
 	UDP_CONTROL = 96,	 /* bytes for TOS, the size of a cut and the overflow count */
 };
 
@@ -445,13 +446,18 @@ static bool has_room(const struct udp_tx *tx, uint32_t segs)
 	return tx->count + segs <= UDP_BATCH && tx->used + segs * UDP_FRAME <= UDP_TX_BYTES;
 }
 
-static void list_neighbours(struct udp_link *ul)
+static uint64_t clock_ms(void)
 {
 	struct timespec now;
-	uint64_t now_ms;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	now_ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static void list_neighbours(struct udp_link *ul)
+{
+	uint64_t now_ms = clock_ms();
+
 	if (ul->neighbours_ms && now_ms - ul->neighbours_ms < UDP_NEIGHBOURS_MS)
 		return;
 	ul->nneighbours = link_neighbours(ul->udp_port, ul->neighbours, LINK_NEIGHBOURS_MAX);
@@ -537,12 +543,36 @@ static int udp_send(struct link *link, struct link_port *port, struct nm_packet 
 	link->counters.sent += segs;
 	if (!own) {
 		to = address(ul, dst, slot);
+		pkt->mark = clock_ms();
 		return enqueue_all(ul, port, pkt, &to);
 	}
 	link_complete_route(&pkt->route, host_of(port), dst);
 	link->counters.received += segs;
 	own->rx(own->ctx, pkt);
 	return 0;
+}
+
+/*
+ * The mark is the time of sending, in ms. Whose datagrams the unread ones are is not known: those
+ * of others may hold a time-out back as well, so not for ever.
+ */
+static bool udp_taken(struct link *link, struct link_port *port, const struct nm_route *route,
+		      uint32_t dqpn, uint64_t mark)
+{
+	struct udp_link *ul = to_udp(link);
+	struct link_host dst;
+
+	(void)port;
+	if (!link_host_of_route(route, &dst) || clock_ms() - mark > UDP_HOLD_MS)
+		return true;
+	list_neighbours(ul);
+	for (uint32_t i = 0; i < ul->nneighbours; i++) {
+		const struct link_neighbour *to = &ul->neighbours[i];
+
+		if (to->slot == (uint8_t)(dqpn >> 16) && to->host.a == dst.a && to->host.b == dst.b)
+			return !to->waits;
+	}
+	return true;
 }
 
 static bool udp_flush(struct link *link)
@@ -733,6 +763,7 @@ static const struct link_ops udp_ops = {
 	.detach = udp_detach,
 	.send = udp_send,
 	.flush = udp_flush,
+	.taken = udp_taken,
 	.poll = udp_poll,
 	.destroy = udp_destroy,
 };
