@@ -102,6 +102,29 @@ Test(space_host, memory_that_was_unmapped_is_an_error_and_not_a_crash)
 	cr_assert_eq(submit(&dma), -EFAULT);
 }
 
+static void *copy_with_all_blocked(void *arg)
+{
+	sigset_t all, now;
+	uint8_t byte;
+
+	(void)arg;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, NULL);
+	cr_expect_eq(space_guarded_copy(&byte, (void *)4096, 1), -EFAULT);
+	cr_expect_eq(space_guarded_copy(&byte, (void *)4096, 1), -EFAULT, "again");
+	pthread_sigmask(SIG_SETMASK, NULL, &now);
+	cr_expect(sigismember(&now, SIGTERM) && sigismember(&now, SIGUSR1), "no others");
+	return NULL;
+}
+
+Test(space_host, a_thread_that_blocks_all_signals_is_guarded_like_any_other)
+{
+	pthread_t thread;
+
+	cr_assert_eq(pthread_create(&thread, NULL, copy_with_all_blocked, NULL), 0);
+	pthread_join(thread, NULL);
+}
+
 Test(space_host, an_address_that_no_memory_can_have_is_an_error)
 {
 	uint8_t local[64];

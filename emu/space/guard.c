@@ -21,6 +21,7 @@
 
 GUARD_TLS sigjmp_buf *guard_jump;
 GUARD_TLS unsigned int chain_depth;
+GUARD_TLS bool faults_pass; /* this thread does not block them, as far as we know */
 
 static const int guard_signals[] = {SIGSEGV, SIGBUS};
 
@@ -137,11 +138,29 @@ void space_guard_renew(void)
 	pthread_mutex_unlock(&install_lock);
 }
 
+/*
+ * A thread of the program that calls us may have blocked all signals, as threads of servers do. A
+ * fault whose signal is blocked ends the process, so nobody relies on that. Once a thread: to look
+ * each time would be a system call.
+ */
+static void let_faults_pass(void)
+{
+	sigset_t faults;
+
+	sigemptyset(&faults);
+	for (unsigned int i = 0; i < GUARD_SIGNALS; i++)
+		sigaddset(&faults, guard_signals[i]);
+	pthread_sigmask(SIG_UNBLOCK, &faults, NULL);
+	faults_pass = true;
+}
+
 int space_guarded(void (*fn)(void *arg), void *arg)
 {
 	sigjmp_buf jump;
 
 	pthread_once(&install_once, install_first);
+	if (!faults_pass)
+		let_faults_pass();
 	if (sigsetjmp(jump, 0))
 		return -EFAULT; /* the handler has lowered the flag */
 	guard_jump = &jump;

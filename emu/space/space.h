@@ -34,7 +34,7 @@ struct nm_space *space_host(void);
  * Runs fn(arg) with the guard up: 0, or -EFAULT if a memory access in it faulted (fn was left at
  * that point: it must hold no lock and own nothing). Calls do not nest. Safe from any thread. The
  * first call installs the handlers for SIGSEGV and SIGBUS; faults outside of guarded calls go to
- * the handler that was there before.
+ * the handler that was there before. The first call of a thread unblocks these two signals in it.
  */
 int space_guarded(void (*fn)(void *arg), void *arg);
 /* memmove() under the guard. 0 or -EFAULT (some of it may have been copied). */
