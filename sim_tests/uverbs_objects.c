@@ -204,27 +204,6 @@ Test(uverbs_devx, a_pd_is_made_by_mailbox_and_used)
 
 /* ---- transitions ---- */
 
-static int modify(struct ur_dev *dev, uint32_t qp, uint8_t to, uint32_t mask)
-{
-	struct ib_uverbs_modify_qp m = {.qp_handle = qp,
-					.qp_state = to,
-					.attr_mask = mask | UV_QP_STATE,
-					.port_num = 1,
-					.path_mtu = 3,
-					.max_rd_atomic = 1,
-					.max_dest_rd_atomic = 1,
-					.min_rnr_timer = 12,
-					.timeout = 14,
-					.retry_cnt = 7,
-					.rnr_retry = 7,
-					.qp_access_flags = IB_UVERBS_ACCESS_REMOTE_WRITE};
-
-	m.dest.is_global = 1;
-	m.dest.port_num = 1;
-	memcpy(m.dest.dgid, uv_identity()->gid, 16);
-	return ur_write(dev->fd, IB_USER_VERBS_CMD_MODIFY_QP, &m, sizeof(m), NULL, 0, NULL, 0);
-}
-
 static const struct {
 	uint8_t to;
 	uint32_t required;
@@ -245,21 +224,24 @@ Test(uverbs_objects, a_transition_takes_what_it_needs_and_nothing_else)
 	pd = ur_pd(&dev);
 	cr_assert_eq(ur_cq(&dev, 0, 1, -1, &cq, &cqn), 0);
 	cr_assert_eq(ur_qp(&dev, pd, cq, 2, &qp, &qpn), 0);
-	cr_expect_eq(modify(&dev, qp, UV_QPS_RTS, ladder[2].required), -EINVAL, "RESET to RTS");
+	cr_expect_eq(ur_modify_qp(&dev, qp, 0, UV_QPS_RTS, ladder[2].required), -EINVAL,
+		     "RESET to RTS");
 	for (size_t i = 0; i < 3; i++) {
 		for (uint32_t bit = 1; bit < UV_QP_RATE_LIMIT; bit <<= 1)
 			if (ladder[i].required & bit)
-				cr_expect_eq(
-					modify(&dev, qp, ladder[i].to, ladder[i].required & ~bit),
-					-EINVAL, "step %zu without 0x%x", i, bit);
-		cr_expect_eq(modify(&dev, qp, ladder[i].to, ladder[i].required | UV_QP_QKEY),
-			     -EINVAL, "an RC QP has no Q_Key");
-		cr_assert_eq(modify(&dev, qp, ladder[i].to, ladder[i].required), 0, "step %zu", i);
+				cr_expect_eq(ur_modify_qp(&dev, qp, 0, ladder[i].to,
+							  ladder[i].required & ~bit),
+					     -EINVAL, "step %zu without 0x%x", i, bit);
+		cr_expect_eq(
+			ur_modify_qp(&dev, qp, 0, ladder[i].to, ladder[i].required | UV_QP_QKEY),
+			-EINVAL, "an RC QP has no Q_Key");
+		cr_assert_eq(ur_modify_qp(&dev, qp, 0, ladder[i].to, ladder[i].required), 0,
+			     "step %zu", i);
 	}
-	cr_expect_eq(modify(&dev, qp, UV_QPS_ERR, 0), 0);
-	cr_expect_eq(modify(&dev, qp, UV_QPS_RTS, 0), -EINVAL, "ERR to RTS");
-	cr_expect_eq(modify(&dev, qp, UV_QPS_RESET, 0), 0);
-	cr_expect_eq(modify(&dev, qp, UV_QPS_INIT, ladder[0].required), 0, "and up again");
+	cr_expect_eq(ur_modify_qp(&dev, qp, 0, UV_QPS_ERR, 0), 0);
+	cr_expect_eq(ur_modify_qp(&dev, qp, 0, UV_QPS_RTS, 0), -EINVAL, "ERR to RTS");
+	cr_expect_eq(ur_modify_qp(&dev, qp, 0, UV_QPS_RESET, 0), 0);
+	cr_expect_eq(ur_modify_qp(&dev, qp, 0, UV_QPS_INIT, ladder[0].required), 0, "and up again");
 }
 
 Test(uverbs_objects, states_are_named_also_beside_one_that_is_none)
@@ -274,7 +256,7 @@ Test(uverbs_objects, states_are_named_also_beside_one_that_is_none)
 	cr_assert_eq(ur_cq(&dev, 0, 1, -1, &cq, &cqn), 0);
 	cr_assert_eq(ur_qp(&dev, pd, cq, 2, &qp, &qpn), 0);
 	before = ur_hear();
-	cr_expect_eq(modify(&dev, qp, 99, 0), -EINVAL);
+	cr_expect_eq(ur_modify_qp(&dev, qp, 0, 99, 0), -EINVAL);
 	said = ur_heard(before);
 	cr_assert_not_null(strstr(said, "from RESET (0) to unknown (99)"), "said: %s", said);
 }

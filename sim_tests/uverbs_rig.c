@@ -319,3 +319,25 @@ int ur_devx_destroy(struct ur_dev *d, uint32_t handle)
 	ur_handle(&c, MLX5_IB_ATTR_DEVX_OBJ_DESTROY_HANDLE, handle);
 	return ur_run(d->fd, &c);
 }
+
+int ur_modify_qp(struct ur_dev *d, uint32_t qp, uint32_t dest_qpn, uint8_t to, uint32_t mask)
+{
+	struct ib_uverbs_modify_qp m = {.qp_handle = qp,
+					.qp_state = to,
+					.attr_mask = mask | UV_QP_STATE,
+					.dest_qp_num = dest_qpn,
+					.port_num = 1,
+					.path_mtu = 3,
+					.max_rd_atomic = 1,
+					.max_dest_rd_atomic = 1,
+					.min_rnr_timer = 12,
+					.timeout = 14,
+					.retry_cnt = 7,
+					.rnr_retry = 7,
+					.qp_access_flags = IB_UVERBS_ACCESS_REMOTE_WRITE};
+
+	m.dest.is_global = 1;
+	m.dest.port_num = 1;
+	memcpy(m.dest.dgid, uv_identity()->gid, 16);
+	return ur_write(d->fd, IB_USER_VERBS_CMD_MODIFY_QP, &m, sizeof(m), NULL, 0, NULL, 0);
+}

@@ -74,5 +74,8 @@ int ur_qp_of(struct ur_dev *d, uint8_t qp_type, uint32_t pd, uint32_t cq, uint64
 	     uint32_t *handle, uint32_t *qpn);
 int ur_qp(struct ur_dev *d, uint32_t pd, uint32_t cq, uint64_t user_handle, uint32_t *handle,
 	  uint32_t *qpn);
+/* MODIFY_QP with attributes that are good for every transition; `mask` says which of them count,
+ * besides the state. To the QP with that number behind our own GID. 0 or -errno. */
+int ur_modify_qp(struct ur_dev *d, uint32_t qp, uint32_t dest_qpn, uint8_t to, uint32_t mask);
 
 #endif

@@ -34,39 +34,18 @@ enum { SQ_AT = 4 * 8192, DBR_AT = SQ_AT + 4096, CQ_AT = 8192, BUF_AT = 6 * 8192 
 static struct ur_dev shared[SHARED];
 static _Atomic unsigned int completed;
 
-static int modify(struct ur_dev *dev, uint32_t qp, uint32_t qpn, uint8_t to, uint32_t mask)
-{
-	struct ib_uverbs_modify_qp m = {.qp_handle = qp,
-					.qp_state = to,
-					.attr_mask = mask | UV_QP_STATE,
-					.dest_qp_num = qpn,
-					.port_num = 1,
-					.path_mtu = 3,
-					.max_rd_atomic = 1,
-					.max_dest_rd_atomic = 1,
-					.min_rnr_timer = 12,
-					.timeout = 14,
-					.retry_cnt = 7,
-					.rnr_retry = 7,
-					.qp_access_flags = IB_UVERBS_ACCESS_REMOTE_WRITE};
-
-	m.dest.is_global = 1;
-	m.dest.port_num = 1;
-	memcpy(m.dest.dgid, uv_identity()->gid, 16);
-	return ur_write(dev->fd, IB_USER_VERBS_CMD_MODIFY_QP, &m, sizeof(m), NULL, 0, NULL, 0);
-}
-
 static void connect_to_itself(struct ur_dev *dev, uint32_t qp, uint32_t qpn)
 {
-	cr_assert_eq(
-		modify(dev, qp, qpn, UV_QPS_INIT, UV_QP_PKEY_INDEX | UV_QP_PORT | UV_QP_ACCESS), 0);
-	cr_assert_eq(modify(dev, qp, qpn, UV_QPS_RTR,
-			    UV_QP_AV | UV_QP_PATH_MTU | UV_QP_DEST_QPN | UV_QP_RQ_PSN |
-				    UV_QP_MAX_DEST_RD_ATOMIC | UV_QP_MIN_RNR_TIMER),
+	cr_assert_eq(ur_modify_qp(dev, qp, qpn, UV_QPS_INIT,
+				  UV_QP_PKEY_INDEX | UV_QP_PORT | UV_QP_ACCESS),
 		     0);
-	cr_assert_eq(modify(dev, qp, qpn, UV_QPS_RTS,
-			    UV_QP_TIMEOUT | UV_QP_RETRY_CNT | UV_QP_RNR_RETRY | UV_QP_SQ_PSN |
-				    UV_QP_MAX_RD_ATOMIC),
+	cr_assert_eq(ur_modify_qp(dev, qp, qpn, UV_QPS_RTR,
+				  UV_QP_AV | UV_QP_PATH_MTU | UV_QP_DEST_QPN | UV_QP_RQ_PSN |
+					  UV_QP_MAX_DEST_RD_ATOMIC | UV_QP_MIN_RNR_TIMER),
+		     0);
+	cr_assert_eq(ur_modify_qp(dev, qp, qpn, UV_QPS_RTS,
+				  UV_QP_TIMEOUT | UV_QP_RETRY_CNT | UV_QP_RNR_RETRY | UV_QP_SQ_PSN |
+					  UV_QP_MAX_RD_ATOMIC),
 		     0);
 }
 

@@ -119,8 +119,7 @@ struct cm_device {
 	uint16_t lid;
 };
 
-/* Devices of this host, from the environment; at least 1. Does not open them. */
-unsigned int cm_devices(void);
+/* Of the host's uv_nics(). Does not open it. */
 void cm_device(unsigned int index, struct cm_device *dev);
 
 enum cm_addr_kind {

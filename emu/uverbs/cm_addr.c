@@ -12,14 +12,6 @@
 
 #include "emu/uverbs/cm.h"
 
-unsigned int cm_devices(void)
-{
-	const char *text = getenv(UV_ENV_NICS);
-	long n = text ? strtol(text, NULL, 10) : 1;
-
-	return n < 1 ? 1 : n > UV_MAX_NICS ? UV_MAX_NICS : (unsigned int)n;
-}
-
 void cm_device(unsigned int index, struct cm_device *dev)
 {
 	const char *host = getenv(UV_ENV_HOST);
@@ -104,7 +96,7 @@ int cm_device_of(const struct cm_addr *addr)
 		return 0;
 	if (addr->kind != CM_ADDR_HOST)
 		return -1;
-	for (unsigned int i = 0; i < cm_devices(); i++) {
+	for (unsigned int i = 0; i < uv_nics(); i++) {
 		cm_device(i, &dev);
 		if (dev.id.a == addr->a && dev.id.b == addr->b)
 			return (int)i;

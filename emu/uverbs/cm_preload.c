@@ -120,7 +120,7 @@ int getifaddrs(struct ifaddrs **list)
 		return ret;
 	while (*tail)
 		tail = &(*tail)->ifa_next;
-	for (unsigned int i = 0; i < cm_devices() && (*tail = interface(i)); i++)
+	for (unsigned int i = 0; i < uv_nics() && (*tail = interface(i)); i++)
 		tail = &(*tail)->ifa_next;
 	return 0;
 }

@@ -316,8 +316,7 @@ static int set_roce_address(const uint8_t gid[16])
 	return uv_command(0, "SET_ROCE_ADDRESS", in, sizeof(in), out, sizeof(out));
 }
 
-/* How many NICs the host has. */
-static unsigned int nics_of_host(void)
+unsigned int uv_nics(void)
 {
 	const char *text = getenv(UV_ENV_NICS);
 	unsigned long count = text ? strtoul(text, NULL, 10) : 1;
@@ -453,9 +452,9 @@ int uv_nic_start(void)
 
 	if (n->ready)
 		return 0;
-	if (index >= nics_of_host())
+	if (index >= uv_nics())
 		return fail(ENODEV, UV_NODE_NAME "%u is opened, but this host has %u", index,
-			    nics_of_host());
+			    uv_nics());
 	if (!n->uar_base)
 		n->uar_base = device_pages(UV_UAR_PAGES);
 	if (!n->memic_base)

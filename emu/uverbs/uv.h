@@ -277,6 +277,8 @@ enum uv_cap {
 const void *uv_cap(enum uv_cap which);
 uint32_t uv_eqn(uint32_t comp_vector); /* vector < UV_COMP_VECTORS */
 uint32_t uv_null_mkey(void);	       /* what ibv_alloc_null_mr() gives */
+/* How many NICs the host has, as the launcher said; 1 if it did not, or not 1 to UV_MAX_NICS. */
+unsigned int uv_nics(void);
 const struct uv_identity *uv_identity(void);
 bool uv_link_is_ethernet(void);
 /* May an address name this source GID? 0, -EINVAL beyond the table, -ENODATA for an entry without
