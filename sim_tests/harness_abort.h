@@ -16,6 +16,8 @@
 	} while (0)
 #define cr_assert_eq(a, b, ...)	   cr_assert((a) == (b), __VA_ARGS__)
 #define cr_assert_neq(a, b, ...)   cr_assert((a) != (b), __VA_ARGS__)
+#define cr_assert_leq(a, b, ...)   cr_assert((a) <= (b), __VA_ARGS__)
+#define cr_assert_fail(...)	   cr_assert(0, __VA_ARGS__)
 #define cr_assert_not_null(p, ...) cr_assert((p) != NULL, __VA_ARGS__)
 #define cr_expect_eq(a, b, ...)	   cr_assert((a) == (b), __VA_ARGS__)
 #define Test(suite, name)	   static inline void suite##_##name##_test(void)

@@ -6,7 +6,11 @@
 #ifndef SIM_TESTS_UVERBS_RIG_H
 #define SIM_TESTS_UVERBS_RIG_H
 
+#ifdef HX_WITHOUT_CRITERION
+#include "sim_tests/harness_abort.h"
+#else
 #include <criterion/criterion.h>
+#endif
 #include <stdint.h>
 
 #include "emu/uverbs/uv.h"

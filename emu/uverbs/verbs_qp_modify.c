@@ -154,9 +154,9 @@ static const struct {
 	uint8_t st;
 	uint32_t ignored; /* enum uv_qp_attr: XRC programs give both ends all that RC takes */
 } columns[TYPES] = {
-	[RC] = {IB_UVERBS_QPT_RC, PRM_QP_ST_RC},
-	[UC] = {IB_UVERBS_QPT_UC, PRM_QP_ST_UC},
-	[UD] = {IB_UVERBS_QPT_UD, PRM_QP_ST_UD},
+	[RC] = {IB_UVERBS_QPT_RC, PRM_QP_ST_RC, 0},
+	[UC] = {IB_UVERBS_QPT_UC, PRM_QP_ST_UC, 0},
+	[UD] = {IB_UVERBS_QPT_UD, PRM_QP_ST_UD, 0},
 	[XRC_INI] = {IB_UVERBS_QPT_XRC_INI, PRM_QP_ST_XRC,
 		     UV_QP_MAX_DEST_RD_ATOMIC | UV_QP_MIN_RNR_TIMER},
 	[XRC_TGT] = {IB_UVERBS_QPT_XRC_TGT, PRM_QP_ST_XRC,
