@@ -316,51 +316,92 @@ static int set_roce_address(const uint8_t gid[16])
 	return uv_command(0, "SET_ROCE_ADDRESS", in, sizeof(in), out, sizeof(out));
 }
 
-unsigned int uv_nics(void)
+/* False: the text is no number of NICs. None is one. */
+static bool parse_nics(const char *text, unsigned int *count)
 {
-	const char *text = getenv(UV_ENV_NICS);
-	unsigned long count = text ? strtoul(text, NULL, 10) : 1;
+	char *end;
+	unsigned long n = text ? strtoul(text, &end, 10) : 1;
 
-	return count >= 1 && count <= UV_MAX_NICS ? (unsigned int)count : 1;
+	*count = 1;
+	if (text && (*text < '0' || *text > '9' || *end || n < 1 || n > UV_MAX_NICS))
+		return false;
+	*count = (unsigned int)n;
+	return true;
 }
 
-/* What the environment says; shared memory where it reaches if it says nothing. */
-static enum world_wire wire_of(const char *name)
+unsigned int uv_nics(void)
+{
+	unsigned int count;
+
+	(void)parse_nics(getenv(UV_ENV_NICS), &count);
+	return count;
+}
+
+/* Shared memory where it reaches if nothing is said. */
+static bool parse_wire(const char *name, enum world_wire *wire)
 {
 	static const struct {
 		const char *name;
 		enum world_wire wire;
 	} wires[] = {
+		{"auto", WORLD_WIRE_AUTO},
 		{"local", WORLD_WIRE_LOCAL},
 		{"udp", WORLD_WIRE_UDP},
 		{"shm", WORLD_WIRE_SHM},
 	};
 
+	*wire = WORLD_WIRE_AUTO;
 	for (size_t i = 0; name && i < sizeof(wires) / sizeof(wires[0]); i++) {
+		*wire = wires[i].wire;
 		if (!strcmp(name, wires[i].name))
-			return wires[i].wire;
+			return true;
 	}
-	return WORLD_WIRE_AUTO;
+	return !name;
+}
+
+static bool parse_link_layer(const char *name, bool *is_ethernet)
+{
+	*is_ethernet = !name || !strcmp(name, "ethernet");
+	return *is_ethernet || !strcmp(name, "infiniband");
+}
+
+/* The launcher's words; a program may have changed them. */
+static int read_environment(struct world_config *wc)
+{
+	const char *layer = getenv(UV_ENV_LINK_LAYER), *wire = getenv(UV_ENV_WIRE),
+		   *nics_text = getenv(UV_ENV_NICS);
+	unsigned int count;
+
+	if (!parse_nics(nics_text, &count))
+		return fail(EINVAL, UV_ENV_NICS " is '%s', expected 1 to %d", nics_text,
+			    UV_MAX_NICS);
+	if (!parse_wire(wire, &wc->wire))
+		return fail(EINVAL, UV_ENV_WIRE " is '%s', expected auto, shm, udp or local", wire);
+	if (!parse_link_layer(layer, &ethernet))
+		return fail(EINVAL, UV_ENV_LINK_LAYER " is '%s', expected ethernet or infiniband",
+			    layer);
+	return 0;
 }
 
 static int start_world(const char *host)
 {
-	const char *layer = getenv(UV_ENV_LINK_LAYER), *why = "";
+	const char *why = "";
 	struct world_config wc = {
-		.wire = wire_of(getenv(UV_ENV_WIRE)),
 		.fabric = getenv(UV_ENV_FABRIC),
 		.verbose = uv_verbose(),
 		.host = host,
 		.trap_doorbells = true, /* the program has its own mappings of the UAR pages */
 	};
 	struct uv_identity id;
+	int ret = read_environment(&wc);
 
+	if (ret)
+		return ret;
 	if (host ? !uv_identity_parse(&id, host) : wc.wire != WORLD_WIRE_LOCAL)
 		return fail(ENODEV,
 			    UV_ENV_HOST
 			    " is '%s', expected 127.a.b: was the program started by `gdakit run`?",
 			    host ? host : "");
-	ethernet = !layer || strcmp(layer, "infiniband") != 0;
 	world = world_create(&wc, &why);
 	if (!world)
 		return fail(errno ? errno : EIO, "the NIC's world does not start: %s",
