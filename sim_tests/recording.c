@@ -298,6 +298,25 @@ Test(recording, a_full_disk_is_one_sentence_and_what_was_written_stays)
 	cr_expect_not(t.complete);
 }
 
+Test(recording, a_disk_smaller_than_what_is_asked_for_at_once_is_used_to_its_last_pages)
+{
+	const struct rlimit limit = {1 << 20, 1 << 20};
+	static char value[60000];
+	struct tally t;
+
+	signal(SIGXFSZ, SIG_IGN);
+	cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	memset(value, 'x', sizeof(value) - 1);
+	cr_assert_eq(recorder_open(&recorder, in_dir("a.rec"), 0), 0, "%s", recorder.file.why);
+	for (unsigned int i = 0; i < 100; i++)
+		recorder_text(&recorder, "key", value);
+	recorder_close(&recorder);
+	cr_expect_not_null(strstr(recorder.file.why, "no room for more"), "%s", recorder.file.why);
+	t = read_file(in_dir("a.rec"));
+	cr_expect_eq(t.kinds[REC_TEXT], (1 << 20) / 60100, "%u", (unsigned int)t.kinds[REC_TEXT]);
+	cr_expect_eq(t.end, 0, "%s", t.why);
+}
+
 Test(recording, a_file_that_somebody_cuts_ends_the_recording_and_not_the_process)
 {
 	cr_assert_eq(recorder_open(&recorder, in_dir("a.rec"), 0), 0);

@@ -224,10 +224,10 @@ for line in '/sys/devices/pci0000:c0/0000:c0:00.0/0000:c1:00.0 /sys/class/infini
 done
 rc_is 0 "hooks, DevX" "${hooks[@]}" "$prog_devx"
 has "hooks, DevX" '^ok$' "$tmp/out"
-rc_is 0 "hooks, the second device" "$gdakit" run --mode hooks --nics 2 -- ibv_devinfo -v -d mlx5_1
+rc_is 0 "hooks, the second device" "$gdakit" run --host "second-$$" --mode hooks --nics 2 -- ibv_devinfo -v -d mlx5_1
 guid() { sed -n 's/.*node_guid: *//p' "$tmp/out"; }
 second=$(guid)
-rc_is 0 "the second device" "$gdakit" run --nics 2 -- ibv_devinfo -v -d mlx5_1
+rc_is 0 "the second device" "$gdakit" run --host "second-$$" --nics 2 -- ibv_devinfo -v -d mlx5_1
 [ "${second:-none}" = "$(guid)" ] || fail "hooks, the second device: node GUID '$second', in a namespace '$(guid)'"
 rc_is 0 "hooks, GIDs of two devices" "$gdakit" run --mode hooks --nics 2 -- ibv_devinfo -v
 [ "$(grep 'GID\[ *0\]' "$tmp/out" | sort -u | wc -l)" -eq 2 ] ||

@@ -4,7 +4,9 @@
 #define GDAKIT_TOOLS_GDAKIT_H
 
 #include <limits.h>
+#include <signal.h>
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "emu/uverbs/identity.h"
 
@@ -93,6 +95,17 @@ int run_program(const struct run_options *options);
 enum preload { PRELOAD_UVERBS, PRELOAD_PATHS };
 /* Path of a preload library, or false: said where it was looked for (unless quiet). */
 bool find_preload(enum preload which, char path[PATH_MAX], bool quiet);
+
+/* ---- attend.c ---- */
+
+/* The signals that are the program's, or are about it: blocked until attend(). */
+void attend_signals(sigset_t *signals);
+/*
+ * Waits for the child `pid`, with `signals` blocked. Signals that somebody sent to us are for it;
+ * those of the terminal reach it anyway, since it is in our process group. While it is stopped, so
+ * are we. Returns its exit code, or 128 + signal.
+ */
+int attend(pid_t pid, const sigset_t *signals);
 
 /* ---- observe.c ---- */
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* gdakit run, gdakit doctor: arguments. */
 #include <argp.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -230,6 +231,18 @@ static void usage(FILE *f)
 	      f);
 }
 
+/* A full disk or a broken device must not look like success. */
+static int close_output(int ret)
+{
+	int failed = ferror(stdout);
+
+	errno = 0;
+	if (!fflush(stdout) && !failed)
+		return ret;
+	complain("standard output: %s", errno ? strerror(errno) : "not all was written");
+	return ret ? ret : 1;
+}
+
 int main(int argc, char **argv)
 {
 	char name[64];
@@ -242,18 +255,18 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-?")) {
 		usage(stdout);
-		return 0;
+		return close_output(0);
 	}
 	if (!strcmp(argv[1], "--version")) {
 		puts(argp_program_version);
-		return 0;
+		return close_output(0);
 	}
 	for (int i = 0; i < NCOMMANDS; i++) {
 		if (strcmp(argv[1], commands[i].name) != 0)
 			continue;
 		snprintf(name, sizeof(name), "gdakit %s", commands[i].name);
 		argv[1] = name;
-		return commands[i].run(argc - 1, argv + 1);
+		return close_output(commands[i].run(argc - 1, argv + 1));
 	}
 	complain("no command '%s'", argv[1]);
 	usage(stderr);

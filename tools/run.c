@@ -84,6 +84,27 @@ struct start {
 	pid_t parent; /* who attends to the program */
 };
 
+/*
+ * A program built with -fsanitize=address insists on its runtime being the first library, which it
+ * needs not: nothing in ours is what it replaces, but for calls that ours passes on. What the user
+ * says comes last and wins. Where ours is instrumented: programs under test leak as they please.
+ */
+static int set_sanitizer(void)
+{
+	const char *before = getenv("ASAN_OPTIONS");
+	char *list;
+	int ret;
+
+	if (*GDAKIT_SANITIZER_RUNTIME)
+		return before ? 0 : set_env("ASAN_OPTIONS", "detect_leaks=0");
+	if (asprintf(&list, "verify_asan_link_order=0%s%s", before ? ":" : "",
+		     before ? before : "") < 0)
+		return -1;
+	ret = set_env("ASAN_OPTIONS", list);
+	free(list);
+	return ret;
+}
+
 /* An instrumented library needs its runtime first of all, also in programs that are not
  * instrumented. */
 static int set_preload(const struct start *s)
@@ -98,10 +119,7 @@ static int set_preload(const struct start *s)
 	snprintf(list, sizeof(list), "%s%s%s%s%s%s%s", runtime, *runtime ? ":" : "", s->library,
 		 *s->paths ? ":" : "", s->paths, before && *before ? ":" : "",
 		 before ? before : "");
-	/* Programs under test leak as they please. */
-	if (*runtime && setenv("ASAN_OPTIONS", "detect_leaks=0", 0))
-		return -1;
-	return set_env("LD_PRELOAD", list);
+	return set_env("LD_PRELOAD", list) | set_sanitizer();
 }
 
 static int set_tree(const struct start *s)
@@ -178,34 +196,6 @@ static _Noreturn void execute(const struct start *s)
 }
 
 /* ---- the parent ---- */
-
-/*
- * Waits for the child. Signals that somebody sent to us are for it; those of the terminal reach it
- * anyway, since it is in our process group. A stop stops us too, so that the shell sees it.
- */
-static int attend(pid_t pid, const sigset_t *signals)
-{
-	siginfo_t info;
-	int status;
-
-	for (;;) {
-		if (sigwaitinfo(signals, &info) < 0)
-			continue;
-		if (info.si_signo != SIGCHLD) {
-			if (info.si_code != SI_KERNEL)
-				kill(pid, info.si_signo);
-			continue;
-		}
-		if (waitpid(pid, &status, WNOHANG | WUNTRACED) != pid)
-			continue;
-		if (WIFSTOPPED(status)) {
-			raise(SIGSTOP);
-			kill(pid, SIGCONT);
-			continue;
-		}
-		return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-	}
-}
 
 /*
  * A directory to mount on, in the program's own view and only until that is complete: so an
@@ -310,21 +300,17 @@ static int run_with_hooks(struct start *s, const sigset_t *signals)
 
 int run_program(const struct run_options *o)
 {
-	static const int forwarded[] = {SIGCHLD, SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
-					SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH};
 	char why[VIEW_WHY_MAX] = "";
 	struct start s = {.o = o};
 	sigset_t signals;
 	int code = -1;
 
+	attend_signals(&signals);
+	sigprocmask(SIG_BLOCK, &signals, &s.mask);
 	if (!find_preload(PRELOAD_UVERBS, s.library, false) || observe_prepare(o) ||
 	    claim_host(o->host, o->nics, &s.id))
 		return EXIT_REFUSED;
 	find_tools(s.tools);
-	sigemptyset(&signals);
-	for (size_t i = 0; i < sizeof(forwarded) / sizeof(forwarded[0]); i++)
-		sigaddset(&signals, forwarded[i]);
-	sigprocmask(SIG_BLOCK, &signals, &s.mask);
 	s.parent = getpid();
 	if (o->mode != MODE_HOOKS)
 		code = run_in_namespace(&s, &signals, why);

@@ -218,7 +218,9 @@ static void ask_all(struct rows *rows)
 			close(fd);
 		/* It may just have ended; one of another version answers nothing that we read. */
 		if (fd >= 0 && rows->count == before)
-			complain("%s: no answer (another version of gdakit?)", targets[i].name);
+			complain("%s: no answer (is its process stopped, or of another version of "
+				 "gdakit?)",
+				 targets[i].name);
 	}
 }
 

@@ -16,6 +16,7 @@
 enum {
 	NAME_TRIES = 1000,
 	MAP_BYTES = 2 * MAPFILE_WINDOW, /* an entry may cross the end of a window */
+	LEAST_STEP = 4096,		/* of what is asked for on a disk that is nearly full */
 };
 
 static int failed(struct mapfile *f, int err, const char *what)
@@ -114,14 +115,34 @@ int mapfile_open(struct mapfile *f, const char *pattern)
 	return 0;
 }
 
+/* Asks for the bytes from `off` on: MAP_BYTES, or the pages that are left. 0 if `len` bytes behind
+ * pos are among them. */
+static int allocate(struct mapfile *f, uint64_t off, size_t len)
+{
+	uint64_t end = off;
+	int err = 0, ret;
+
+	for (uint64_t step = MAP_BYTES; step >= LEAST_STEP && end < off + MAP_BYTES; step /= 2) {
+		ret = posix_fallocate(f->fd, (off_t)end, (off_t)step);
+		if (!ret)
+			end += step;
+		else if (ret != ENOSPC && ret != EFBIG && ret != EDQUOT)
+			return ret;
+		else
+			err = ret;
+	}
+	f->end = end;
+	return f->pos + len <= end ? 0 : err;
+}
+
 /* Maps the window that holds pos. */
-static int move_window(struct mapfile *f)
+static int move_window(struct mapfile *f, size_t len)
 {
 	uint64_t off = f->pos & ~(uint64_t)(MAPFILE_WINDOW - 1);
 	void *map;
 	int err;
 
-	err = posix_fallocate(f->fd, (off_t)off, MAP_BYTES);
+	err = allocate(f, off, len);
 	if (err)
 		return failed(f, err, "no room for more");
 	map = mmap(NULL, MAP_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, f->fd, (off_t)off);
@@ -139,14 +160,15 @@ void *mapfile_reserve(struct mapfile *f, size_t len)
 	assert(len <= MAPFILE_RESERVE_MAX);
 	if (f->fd < 0 || f->why[0])
 		return NULL;
-	if ((!f->map || f->pos - f->map_off >= MAPFILE_WINDOW) && move_window(f))
+	if ((!f->map || f->pos - f->map_off >= MAPFILE_WINDOW || f->pos + len > f->end) &&
+	    move_window(f, len))
 		return NULL;
 	return f->map + (f->pos - f->map_off);
 }
 
 void mapfile_commit(struct mapfile *f, size_t len)
 {
-	assert(f->map && f->pos - f->map_off + len <= MAP_BYTES);
+	assert(f->map && f->pos + len <= f->end);
 	f->pos += len;
 }
 
@@ -159,7 +181,7 @@ void *mapfile_rewind(struct mapfile *f, size_t len)
 
 uint64_t mapfile_room(const struct mapfile *f)
 {
-	return f->map ? f->map_off + MAP_BYTES - f->pos : 0;
+	return f->map ? f->end - f->pos : 0;
 }
 
 /* The program may have closed our descriptor and opened another file under its number. */

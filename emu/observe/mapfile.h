@@ -29,6 +29,7 @@ struct mapfile {
 	ino_t ino;
 	uint8_t *map;
 	uint64_t map_off; /* bytes before the window */
+	uint64_t end;	  /* bytes that the file system has room for */
 	uint64_t pos;	  /* bytes written */
 	char path[PATH_MAX];
 	char why[MAPFILE_WHY_MAX]; /* the first thing that went wrong; "": nothing */

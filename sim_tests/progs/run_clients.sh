@@ -37,7 +37,7 @@ ok_ranks()
 
 mpi()
 {
-	local tls n name
+	local tls n name how_to words
 	needs mpirun "Open MPI over UCX" || return
 	[ -x "$bin/mpi_check" ] || { skip "Open MPI over UCX" "mpi_check was not built: no MPI compiler when it was configured"; return; }
 	for tls in rc_v,self rc_x,self; do
@@ -50,6 +50,12 @@ mpi()
 				ok_ranks "$name" $n 2
 		done
 	done
+	# What a user copies from the how-to, with these hosts and this program.
+	how_to=$(sed -n '/^    mpirun .*gdakit-rsh/,/my_program$/p' "$tree/docs/how-to/mpi.md" | sed 's/\\$//' | tr -d '\n')
+	how_to=${how_to/alpha:/doc-a$$:} how_to=${how_to/beta:/doc-b$$:}
+	how_to=${how_to/mpirun/mpirun --allow-run-as-root --oversubscribe} how_to=${how_to/.\/my_program/$bin/mpi_check}
+	read -ra words <<<"${how_to/gdakit-rsh/$bin/gdakit-rsh}"
+	plain "mpirun, the how-to's command" 120 "${words[@]}" && ok_ranks "mpirun, the how-to's command" 4 2
 	unset UCX_TLS
 }
 
