@@ -111,7 +111,7 @@ one() # one COMBINATION
 	cannot) skip "$name" "$text" ;;
 	refuses) refused "$name" "$text" "${command[@]}" ;;
 	works)
-		pair "$name" 60 "$port" "${command[@]}" -- "${command[@]}" 127.0.0.1 || return
+		pair "$name" 120 "$port" "${command[@]}" -- "${command[@]}" 127.0.0.1 || return
 		grep -Eq '^ *[0-9]+ +[0-9]+ +[0-9.]+' "$client_log" || fail "$name, output" "no row of results" "$client_log"
 		;;
 	esac
