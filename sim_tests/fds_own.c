@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -112,4 +113,36 @@ Test(fds_own, a_thread_of_the_nic_takes_faults_and_no_signal_of_the_program)
 		pthread_sigmask(SIG_SETMASK, NULL, &ours);
 		cr_expect(!sigismember(&ours, SIGTERM), "the caller's is as it was");
 	}
+}
+
+static void *look_at_scheduling(void *arg)
+{
+	struct sched_param *param = arg;
+	int policy;
+
+	return pthread_getschedparam(pthread_self(), &policy, param) ? NULL : param + policy;
+}
+
+Test(nic_thread, it_stands_above_a_program_of_real_time_which_may_poll_for_ever)
+{
+	struct sched_param mine = {.sched_priority = 10}, seen[8];
+	int highest = sched_get_priority_max(SCHED_FIFO);
+	pthread_t thread;
+	void *policy;
+
+	if (pthread_setschedparam(pthread_self(), SCHED_FIFO, &mine))
+		cr_skip_test("real-time scheduling is not permitted");
+	for (size_t stack = 0; stack <= 65536; stack += 65536) {
+		cr_assert_eq(
+			nic_thread_start(&thread, "gdakit-test", stack, look_at_scheduling, seen),
+			0);
+		pthread_join(thread, &policy);
+		cr_expect_eq((struct sched_param *)policy - seen, SCHED_FIFO);
+		cr_expect_eq(seen->sched_priority, 11, "%d", seen->sched_priority);
+	}
+	mine.sched_priority = highest;
+	cr_assert_eq(pthread_setschedparam(pthread_self(), SCHED_FIFO, &mine), 0);
+	cr_assert_eq(nic_thread_start(&thread, "gdakit-test", 0, look_at_scheduling, seen), 0);
+	pthread_join(thread, &policy);
+	cr_expect_eq(seen->sched_priority, highest, "there is nothing above the highest");
 }
