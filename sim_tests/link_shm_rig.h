@@ -124,7 +124,7 @@ static inline struct shm_rx *first_rx(const struct pair *p)
 
 /* A WRITE ONLY of `len` bytes, as one packet or train of 1024-byte packets. */
 static inline struct nm_packet write_to(const struct link_port *to, uint32_t psn, void *payload,
-				 uint32_t len)
+					uint32_t len)
 {
 	struct nm_packet pkt = packet_to(to, 0x1234, psn, payload, len);
 
