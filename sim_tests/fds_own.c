@@ -5,11 +5,14 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "emu/fds/fds.h"
+#include "emu/fds/size.h"
 #include "emu/fds/thread.h"
 
 static int open_one(void)
@@ -145,4 +148,52 @@ Test(nic_thread, it_stands_above_a_program_of_real_time_which_may_poll_for_ever)
 	cr_assert_eq(nic_thread_start(&thread, "gdakit-test", 0, look_at_scheduling, seen), 0);
 	pthread_join(thread, &policy);
 	cr_expect_eq(seen->sched_priority, highest, "there is nothing above the highest");
+}
+
+/* What a child with this limit finds: 0 or the errno of fds_set_size(); a signal is a failure. */
+static int size_under(rlim_t soft, rlim_t hard)
+{
+	const struct rlimit limit = {soft, hard};
+	int status = 0;
+	pid_t pid = fork();
+
+	if (!pid) {
+		int fd = memfd_create("test", MFD_CLOEXEC), ret;
+		struct rlimit after;
+		struct stat st;
+
+		setrlimit(RLIMIT_FSIZE, &limit);
+		ret = fds_set_size(fd, 65536) ? errno : 0;
+		getrlimit(RLIMIT_FSIZE, &after);
+		if (after.rlim_cur != soft || (!ret && (fstat(fd, &st) || st.st_size != 65536)))
+			ret = 255;
+		_exit(ret);
+	}
+	cr_assert(pid > 0 && waitpid(pid, &status, 0) == pid);
+	cr_assert(WIFEXITED(status), "ended by signal %d", WTERMSIG(status));
+	return WEXITSTATUS(status);
+}
+
+Test(fds_size, a_limit_of_file_sizes_is_lifted_or_an_error_and_never_a_signal)
+{
+	cr_expect_eq(size_under(65536, 65536), 0);
+	cr_expect_eq(size_under(100, RLIM_INFINITY), 0);
+	cr_expect_eq(size_under(0, 65536), 0);
+	cr_expect_eq(size_under(100, 65535), EFBIG);
+	cr_expect_eq(size_under(0, 0), EFBIG);
+}
+
+Test(fds_size, the_programs_own_signal_stays_pending)
+{
+	struct fds_growth g;
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGXFSZ);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	pthread_kill(pthread_self(), SIGXFSZ);
+	fds_growth_begin(&g);
+	fds_growth_end(&g);
+	sigpending(&set);
+	cr_expect(sigismember(&set, SIGXFSZ));
 }

@@ -304,7 +304,6 @@ Test(recording, a_disk_smaller_than_what_is_asked_for_at_once_is_used_to_its_las
 	static char value[60000];
 	struct tally t;
 
-	signal(SIGXFSZ, SIG_IGN);
 	cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
 	memset(value, 'x', sizeof(value) - 1);
 	cr_assert_eq(recorder_open(&recorder, in_dir("a.rec"), 0), 0, "%s", recorder.file.why);

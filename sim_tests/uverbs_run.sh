@@ -179,6 +179,16 @@ has "a refused call is explained" 'gdakit: memory at 0x1000 is not mapped' "$tmp
 rc_is 0 "closed with a QP alive" "$gdakit" run --verbose -- "$close_prog"
 has "closed with a QP alive" '^ok$' "$tmp/out"
 
+# A limit of file sizes is the program's, and not for the NIC's unnamed files; what is beyond the hard one
+# is an error and no signal.
+rc_is 0 "a soft limit of file sizes" "$gdakit" run --verbose -- bash -c "ulimit -S -f 1; exec $prog_devx"
+rc_is 1 "a hard limit of file sizes" "$gdakit" run --verbose -- bash -c "ulimit -f 1; exec $prog_devx"
+has "a hard limit of file sizes" '^gdakit: .*\(File too large\)|a file of 64 MiB; .ulimit -f. allows less' "$tmp/err"
+rc_is 1 "few descriptors" "$gdakit" run -- bash -c "ulimit -n 8; exec $prog_devx"
+has "few descriptors" '^gdakit: .*\(Too many open files\)' "$tmp/err"
+rc_is 0 "a limit of file sizes, recorded" "$gdakit" run --record "$tmp/limited.rec" -- bash -c "ulimit -S -f 1; exec $prog_devx"
+has "a limit of file sizes, recorded" 'limited.rec: no room for more: File too large' "$tmp/err"
+
 # A program that closes all descriptors but the first three does not mean the NIC's.
 for way in closefrom close_range loop parts raw exec fork vfork; do
 	rc_is 0 "descriptors, $way" "$gdakit" run --verbose -- "$fds_prog" "$way"

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "emu/fds/fds.h"
+#include "emu/fds/size.h"
 #include "emu/link/shm.h"
 
 #ifndef F_SEAL_FUTURE_WRITE
@@ -493,7 +494,7 @@ static bool open_status(struct shm_link *sl)
 	void *p;
 
 	sl->status_fd = fds_own(memfd_create("gdakit-status", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-	if (sl->status_fd < 0 || ftruncate(sl->status_fd, SHM_PAGE))
+	if (sl->status_fd < 0 || fds_set_size(sl->status_fd, SHM_PAGE))
 		return false;
 	p = mmap(NULL, SHM_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, sl->status_fd, 0);
 	if (p == MAP_FAILED)
@@ -533,12 +534,13 @@ struct link *link_shm_create(const struct link_shm_config *config, const char **
 	sl->forced = config->forced;
 	sl->through_socket = config->through_socket;
 	sl->wake_fd = config->wake_fd;
-	sl->epoll_fd = fds_own(epoll_create1(EPOLL_CLOEXEC));
+	sl->epoll_fd = -1;
 	*why = "a fabric's name has 1 to 47 bytes and no slash";
 	errno = EINVAL;
 	if (config->fabric && !fabric_ok(config->fabric))
 		goto failed;
 	*why = "no epoll descriptor, memory or random bytes for the shared-memory link";
+	sl->epoll_fd = fds_own(epoll_create1(EPOLL_CLOEXEC));
 	if (sl->epoll_fd < 0 || !open_status(sl) ||
 	    getrandom(sl->cookie, sizeof(sl->cookie), 0) != (ssize_t)sizeof(sl->cookie))
 		goto failed;

@@ -12,6 +12,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "emu/fds/size.h"
 #include "emu/nicmodel/roce_wire.h"
 
 /* What the field of the flow label holds besides: InfiniBand's service level, and that there was no
@@ -40,7 +41,7 @@ int shm_ring_create(void)
 
 	if (fd < 0)
 		return -errno;
-	if (!ftruncate(fd, SHM_RING_HEAD + SHM_RING_BYTES) && !fcntl(fd, F_ADD_SEALS, SHM_SEALS))
+	if (!fds_set_size(fd, SHM_RING_HEAD + SHM_RING_BYTES) && !fcntl(fd, F_ADD_SEALS, SHM_SEALS))
 		return fd;
 	err = -errno;
 	close(fd);

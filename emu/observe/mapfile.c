@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "emu/fds/fds.h"
+#include "emu/fds/size.h"
 #include "emu/observe/mapfile.h"
 
 #include <assert.h>
@@ -119,18 +120,21 @@ int mapfile_open(struct mapfile *f, const char *pattern)
  * pos are among them. */
 static int allocate(struct mapfile *f, uint64_t off, size_t len)
 {
+	struct fds_growth growth;
 	uint64_t end = off;
 	int err = 0, ret;
 
+	fds_growth_begin(&growth);
 	for (uint64_t step = MAP_BYTES; step >= LEAST_STEP && end < off + MAP_BYTES; step /= 2) {
 		ret = posix_fallocate(f->fd, (off_t)end, (off_t)step);
 		if (!ret)
 			end += step;
-		else if (ret != ENOSPC && ret != EFBIG && ret != EDQUOT)
-			return ret;
 		else
 			err = ret;
+		if (ret && ret != ENOSPC && ret != EFBIG && ret != EDQUOT)
+			break;
 	}
+	fds_growth_end(&growth);
 	f->end = end;
 	return f->pos + len <= end ? 0 : err;
 }

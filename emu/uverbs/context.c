@@ -22,6 +22,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "emu/fds/size.h"
 #include "emu/uverbs/face.h"
 
 static pthread_mutex_t face_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -500,9 +501,14 @@ static int make_file(struct uv_ctx *ctx)
 	memfd = memfd_create("gdakit-uverbs", MFD_CLOEXEC);
 	if (memfd < 0)
 		return -errno;
-	if (ftruncate(memfd, UV_MEMFD_BYTES) || fstat(memfd, &st)) {
+	if (fds_set_size(memfd, UV_MEMFD_BYTES) || fstat(memfd, &st)) {
 		ret = -errno;
 		close(memfd);
+		if (ret == -EFBIG)
+			uv_refuse(
+				EFBIG,
+				"the device's pages are a file of %u MiB; `ulimit -f` allows less",
+				UV_MEMFD_BYTES >> 20);
 		return ret;
 	}
 	ctx->dev = st.st_dev;

@@ -404,8 +404,8 @@ static int start_world(const char *host)
 			    host ? host : "");
 	world = world_create(&wc, &why);
 	if (!world)
-		return fail(errno ? errno : EIO, "the NIC's world does not start: %s",
-			    why ? why : "");
+		return fail(errno ? errno : EIO, "the NIC's world does not start: %s (%s)",
+			    why ? why : "", strerror(errno ? errno : EIO));
 	return 0;
 }
 
@@ -436,7 +436,8 @@ static int add_nic(struct uv_nic *n, unsigned int index)
 	nc.memic_ops = uv_memic_ops();
 	n->nic = world_add_nic_at(world, block, &nc, uv_events_eqe, (void *)(uintptr_t)index, &why);
 	if (!n->nic)
-		return fail(errno ? errno : EIO, "no NIC in this process: %s", why ? why : "");
+		return fail(errno ? errno : EIO, "no NIC in this process: %s (%s)", why ? why : "",
+			    strerror(errno ? errno : EIO));
 	world_nic_gid(n->nic, n->id.gid);
 	uv_observe(world, n->nic);
 	return 0;
