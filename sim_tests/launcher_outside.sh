@@ -86,6 +86,13 @@ soon in_state $pid T || fail "gdakit does not stop with the program, again"
 kill -KILL "$child"
 ends "killed while it was stopped" 137
 
+# A small stack is the program's, and an error where it is too small for gdakit itself.
+out=$(ulimit -S -s 64; "$gdakit" run -- bash -c 'ulimit -s' 2>&1)
+[ "$out" = 64 ] || fail "a stack of 64 KiB: '$out', expected 64"
+out=$(ulimit -s 64; "$gdakit" run -- true 2>&1)
+rc=$?
+[[ $rc -eq 125 && $out == 'gdakit: a stack of 64 KiB is not enough'* ]] || fail "no stack beyond 64 KiB: $rc '$out'"
+
 # What cannot be written is no success.
 for command in 'stat --json' doctor --help --version; do
 	# shellcheck disable=SC2086

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "emu/uverbs/identity.h"
@@ -19,6 +20,9 @@ enum exit_code {
 
 /* "gdakit: ..." on stderr. */
 void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* The limit of the stack that gdakit was started with, which is the program's (main.c). */
+extern struct rlimit stack_given;
 
 /* ---- the simulated host (claim.c) ---- */
 

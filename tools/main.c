@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "emu/nicmodel/nm.h"
@@ -23,6 +24,8 @@ void complain(const char *fmt, ...)
 	va_end(ap);
 	fputc('\n', stderr);
 }
+
+enum { STACK_BYTES = 512 * 1024 };
 
 /* ---- gdakit run ---- */
 
@@ -231,6 +234,24 @@ static void usage(FILE *f)
 	      f);
 }
 
+/* What the program gets again. */
+struct rlimit stack_given;
+
+/* Paths of PATH_MAX bytes lie on our stack. */
+static bool get_stack(void)
+{
+	struct rlimit enough;
+
+	if (getrlimit(RLIMIT_STACK, &stack_given) || stack_given.rlim_cur >= STACK_BYTES)
+		return true;
+	enough = (struct rlimit){STACK_BYTES, stack_given.rlim_max};
+	if (stack_given.rlim_max >= STACK_BYTES && !setrlimit(RLIMIT_STACK, &enough))
+		return true;
+	complain("a stack of %llu KiB is not enough, %d KiB are (`ulimit -s`)",
+		 (unsigned long long)stack_given.rlim_cur / 1024, STACK_BYTES / 1024);
+	return false;
+}
+
 /* A full disk or a broken device must not look like success. */
 static int close_output(int ret)
 {
@@ -249,6 +270,8 @@ int main(int argc, char **argv)
 
 	tree_leave(argv);
 	argp_err_exit_status = EXIT_USAGE;
+	if (!get_stack())
+		return EXIT_REFUSED;
 	if (argc < 2) {
 		usage(stderr);
 		return EXIT_USAGE;

@@ -189,6 +189,7 @@ static _Noreturn void execute(const struct start *s)
 	if (getppid() != s->parent) /* we went before that */
 		_exit(EXIT_REFUSED);
 	sigprocmask(SIG_SETMASK, &s->mask, NULL);
+	setrlimit(RLIMIT_STACK, &stack_given);
 	execvp(s->o->argv[0], s->o->argv);
 	err = errno;
 	complain("%s: %s", s->o->argv[0], strerror(err));
