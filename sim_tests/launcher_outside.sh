@@ -100,6 +100,18 @@ for command in 'stat --json' doctor --help --version; do
 	grep -q -E '^gdakit: standard output: (No space left|not all was written)' "$tmp/err" || fail "$command to a full disk: $(cat "$tmp/err")"
 done
 
+# Names of files that cannot be meant.
+refused() # refused WANT OPTION...
+{
+	out=$(cd "$tmp" && "$gdakit" "${@:2}" 2>&1)
+	rc=$?
+	[[ $rc -ne 0 && $out == *"$1"* ]] || fail "gdakit ${*:2}: $rc '$out', expected '$1'"
+}
+refused 'both name same: two files are expected' run --record same --pcap same -- true
+refused 'both name ./%p.x: two files are expected' run --record ./%p.x --pcap ./%p.x -- true
+refused '--record: the name of a file is expected' run --record= -- true
+refused 'cannot be read: Is a directory' show .
+
 # A remote shell is given options, and a user, that mean nothing here.
 # shellcheck disable=SC2016
 for arguments in 'HOST' '-x HOST' '-l root -q HOST' '-lroot -o StrictHostKeyChecking=no -p22 HOST' \

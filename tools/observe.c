@@ -89,6 +89,10 @@ static int set(const char *option, const char *env, const char *pattern)
 
 	if (!pattern)
 		return unsetenv(env);
+	if (!*pattern) {
+		complain("%s: the name of a file is expected", option);
+		return -1;
+	}
 	if (!absolute(full, pattern)) {
 		complain("%s %s: the path is too long", option, pattern);
 		return -1;
@@ -102,6 +106,10 @@ int observe_prepare(const struct run_options *o)
 {
 	if (set("--record", UV_ENV_RECORD, o->record) || set("--pcap", UV_ENV_PCAP, o->pcap))
 		return -1;
+	if (o->record && o->pcap && !strcmp(getenv(UV_ENV_RECORD), getenv(UV_ENV_PCAP))) {
+		complain("--record and --pcap both name %s: two files are expected", o->pcap);
+		return -1;
+	}
 	return o->record_payload ? setenv(UV_ENV_PAYLOAD, o->record_payload, 1)
 				 : unsetenv(UV_ENV_PAYLOAD);
 }

@@ -60,8 +60,14 @@ struct recording {
 static bool read_header(struct recording *r, char *why)
 {
 	struct rec_file_header *h = &r->header;
-	size_t n = fread(h, 1, sizeof(*h), r->f);
+	size_t n;
 
+	errno = 0;
+	n = fread(h, 1, sizeof(*h), r->f);
+	if (ferror(r->f)) {
+		snprintf(why, REC_WHY_MAX, "cannot be read: %s", strerror(errno));
+		return false;
+	}
 	if (n != sizeof(*h) || memcmp(h->magic, REC_MAGIC, sizeof(h->magic)) != 0) {
 		snprintf(why, REC_WHY_MAX,
 			 "no recording: it does not begin with \"" REC_MAGIC
