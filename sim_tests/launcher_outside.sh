@@ -67,7 +67,10 @@ for signal in TERM HUP INT QUIT USR1 ALRM URG PIPE IO PROF VTALRM XCPU XFSZ WINC
 done
 
 # A stop of the program is one of gdakit, for a shell to see, and ends with it, whoever ends it.
+# In a process group with a parent of the same session: SIGTSTP does not stop orphaned groups.
+set -m
 begin "trap 'exit 4' TERM;"
+set +m
 kill -STOP "$child"
 soon in_state $pid T || fail "gdakit does not stop with the program"
 kill -CONT "$child"

@@ -16,5 +16,6 @@ int main(void)
 	if (!rc)
 		rc = rt->stream_synchronize(NULL);
 	printf("%s: %s, sums %u %u\n", rt->name, rt->error_string(rc), args.sums[0], args.sums[1]);
+	rt->host_free(args.sums);
 	return rc;
 }
