@@ -8,7 +8,7 @@ set -u
 pairs_begin clients "${1:-}"
 export UCX_NET_DEVICES=mlx5_0:1 UCX_WARN_UNUSED_ENV_VARS=n
 # What the programs link must come from verbs: no other way between two ranks.
-mpirun=(mpirun --allow-run-as-root --oversubscribe --mca pml ucx --mca osc ucx --mca btl ^openib,ofi -x UCX_TLS -x UCX_NET_DEVICES)
+mpirun=(mpirun --allow-run-as-root --oversubscribe --mca pml ucx --mca osc ucx --mca btl '^openib,ofi' -x UCX_TLS -x UCX_NET_DEVICES)
 export OMPI_MCA_plm_rsh_agent="$bin/gdakit-rsh" OMPI_MCA_plm_rsh_no_tree_spawn=1
 
 # plain NAME SECONDS COMMAND...: like alone, but the command itself starts `gdakit run`.
