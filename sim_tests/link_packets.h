@@ -4,6 +4,7 @@
 #define GDAKIT_TEST_LINK_PACKETS_H
 
 #include <string.h>
+#include <unistd.h>
 
 #include "emu/link/link.h"
 #include "emu/nicmodel/roce_wire.h"
@@ -24,11 +25,37 @@ struct sink {
 	const void *last_base; /* where the payload lay */
 };
 
+/* A group that no other test has, wherever it runs: datagrams for groups reach every socket of the
+ * machine. */
+static inline void own_group(uint8_t gid[16])
+{
+	const uint8_t group[16] = {0xff,
+				   0x12,
+				   [12] = (uint8_t)(getpid() >> 24),
+				   (uint8_t)(getpid() >> 16),
+				   (uint8_t)(getpid() >> 8),
+				   (uint8_t)getpid()};
+
+	memcpy(gid, group, sizeof(group));
+}
+
+/* Does the packet come from another test? Links within one process have no strangers. */
+static inline bool is_strangers(const struct sink *s, const struct nm_packet *pkt)
+{
+	uint8_t own[16];
+
+	own_group(own);
+	return s->port.fd >= 0 && pkt->hdr[5] == 0xff && pkt->hdr[6] == 0xff &&
+	       pkt->hdr[7] == 0xff && memcmp(pkt->route.dgid, own, sizeof(own)) != 0;
+}
+
 static inline void sink_rx(void *ctx, struct nm_packet *pkt)
 {
 	struct sink *s = ctx;
 	size_t off = 0;
 
+	if (is_strangers(s, pkt))
+		return;
 	if (s->count < SINK_MAX) {
 		s->psn[s->count] =
 			(uint32_t)pkt->hdr[9] << 16 | (uint32_t)pkt->hdr[10] << 8 | pkt->hdr[11];

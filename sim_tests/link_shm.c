@@ -72,11 +72,13 @@ Test(link_shm, what_infiniband_headers_would_say_arrives)
 
 Test(link_shm, a_multicast_reaches_ports_of_all_hosts_with_its_gid)
 {
-	static const uint8_t group[16] = {0xff, 0x12, [15] = 5};
+	uint8_t group[16];
 	struct pair p = open_pair();
 	uint8_t payload[100] = {3};
-	struct nm_packet pkt = packet_to_group(group, payload, sizeof(payload));
+	struct nm_packet pkt;
 
+	own_group(group);
+	pkt = packet_to_group(group, payload, sizeof(payload));
 	cr_assert_eq(p.x->ops->send(p.x, &p.a->port, &pkt), 0);
 	receive(p.x, p.y, p.a, 1);
 	receive(p.x, p.y, p.b, 1);

@@ -178,12 +178,14 @@ Test(link_udp, a_lid_is_an_address_too)
 
 Test(link_udp, a_multicast_reaches_ports_of_all_hosts_with_its_gid)
 {
-	static const uint8_t group[16] = {0xff, 0x12, 0xa0, 0x1b, [15] = 5};
+	uint8_t group[16];
 	struct link *x = make_link(host_a), *y = make_link(host_b);
 	struct sink *a = make_sink(x), *b = make_sink(y), *c = make_sink(y);
 	static uint8_t payload[NM_MTU_MAX] = {1, 2, 3};
-	struct nm_packet pkt = packet_to_group(group, payload, sizeof(payload));
+	struct nm_packet pkt;
 
+	own_group(group);
+	pkt = packet_to_group(group, payload, sizeof(payload));
 	cr_assert_eq(x->ops->send(x, &a->port, &pkt), 0);
 	x->ops->flush(x);
 	receive(y, b, 1);

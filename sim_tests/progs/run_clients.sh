@@ -35,6 +35,9 @@ ok_ranks()
 	fi
 }
 
+# What gdakit-rsh keeps for each of our hosts.
+tidy() { rm -rf "${TMPDIR:-/tmp}/gdakit-rsh-$UID/cl-"?"$$"; }
+
 mpi()
 {
 	local tls n name how_to words
@@ -79,4 +82,5 @@ for UCX_TLS in rc_x rc_v; do
 	ucx ucp_get 1048576
 	ucx tag_bw 65536
 done
+tidy
 pairs_end
