@@ -34,16 +34,22 @@ static inline int wake_fd_of(const struct link *link)
 	return ((const struct shm_link *)link)->wake_fd;
 }
 
+/* Without assertions: children of a fork have no framework. NULL with *why. */
+static inline struct link *try_make_link(const char *host, const char *in, bool forced,
+					 const char **why)
+{
+	return link_shm_create(&(struct link_shm_config){.host = host,
+							 .fabric = in,
+							 .wake_fd = eventfd(0, EFD_NONBLOCK),
+							 .forced = forced,
+							 .guard = space_guarded},
+			       why);
+}
+
 static inline struct link *make_link_in(const char *host, const char *in, bool forced)
 {
 	const char *why = NULL;
-	struct link *link =
-		link_shm_create(&(struct link_shm_config){.host = host,
-							  .fabric = in,
-							  .wake_fd = eventfd(0, EFD_NONBLOCK),
-							  .forced = forced,
-							  .guard = space_guarded},
-				&why);
+	struct link *link = try_make_link(host, in, forced, &why);
 
 	cr_assert_not_null(link, "%s", why);
 	return link;

@@ -103,25 +103,31 @@ const char *ur_heard(int before)
 	return text;
 }
 
-void ur_get_context(struct ur_dev *d)
+int ur_try_context(struct ur_dev *d, uint32_t *vectors, struct mlx5_ib_alloc_ucontext_resp *resp)
 {
 	struct mlx5_ib_alloc_ucontext_req_v2 req = {.flags = MLX5_IB_ALLOC_UCTX_DEVX,
 						    .max_cqe_version = 1,
 						    .lib_caps = MLX5_LIB_CAP_4K_UAR |
 								MLX5_LIB_CAP_DYN_UAR};
-	struct mlx5_ib_alloc_ucontext_resp resp = {0};
-	uint32_t vectors = 0;
 	uint64_t support;
 	struct ur_call c;
 
 	setenv(UV_ENV_WIRE, "local", 1);
 	d->fd = open(UV_NODE_PATH, O_RDWR | O_CLOEXEC);
 	ur_begin(&c, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_GET_CONTEXT);
-	ur_out(&c, UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS, &vectors, sizeof(vectors));
+	ur_out(&c, UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS, vectors, sizeof(*vectors));
 	ur_out(&c, UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT, &support, sizeof(support));
 	ur_in(&c, UVERBS_ATTR_UHW_IN, &req, sizeof(req));
-	ur_out(&c, UVERBS_ATTR_UHW_OUT, &resp, sizeof(resp));
-	cr_assert_eq(ur_run(d->fd, &c), 0, "GET_CONTEXT");
+	ur_out(&c, UVERBS_ATTR_UHW_OUT, resp, sizeof(*resp));
+	return ur_run(d->fd, &c);
+}
+
+void ur_get_context(struct ur_dev *d)
+{
+	struct mlx5_ib_alloc_ucontext_resp resp = {0};
+	uint32_t vectors = 0;
+
+	cr_assert_eq(ur_try_context(d, &vectors, &resp), 0, "GET_CONTEXT");
 	cr_assert_eq(vectors, UV_COMP_VECTORS);
 	cr_assert_eq(resp.cqe_version, 1);
 }
@@ -154,15 +160,23 @@ void ur_open(struct ur_dev *d)
 	cr_assert_neq((void *)d->mem, MAP_FAILED);
 }
 
-uint32_t ur_pd(struct ur_dev *d)
+int ur_try_pd(struct ur_dev *d, uint32_t *handle)
 {
 	struct ib_uverbs_alloc_pd in = {0};
 	struct ib_uverbs_alloc_pd_resp out = {.pd_handle = UINT32_MAX};
+	int ret = ur_write(d->fd, IB_USER_VERBS_CMD_ALLOC_PD, &in, sizeof(in), &out, sizeof(out),
+			   NULL, 0);
 
-	cr_assert_eq(ur_write(d->fd, IB_USER_VERBS_CMD_ALLOC_PD, &in, sizeof(in), &out, sizeof(out),
-			      NULL, 0),
-		     0);
-	return out.pd_handle;
+	*handle = out.pd_handle;
+	return ret;
+}
+
+uint32_t ur_pd(struct ur_dev *d)
+{
+	uint32_t handle;
+
+	cr_assert_eq(ur_try_pd(d, &handle), 0);
+	return handle;
 }
 
 int ur_pd_destroy(struct ur_dev *d, uint32_t handle)

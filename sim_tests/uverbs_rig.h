@@ -54,10 +54,14 @@ enum { UR_MEM = 1 << 16 };
 void ur_open(struct ur_dev *d);
 /* The first step alone: only d->fd is there. */
 void ur_get_context(struct ur_dev *d);
+/* The same without assertions, for the child of a fork, in which the framework would hang: 0 or
+ * -errno. */
+int ur_try_context(struct ur_dev *d, uint32_t *vectors, struct mlx5_ib_alloc_ucontext_resp *resp);
 /* close(d->fd), as the preload does it. */
 void ur_close(struct ur_dev *d);
 
 uint32_t ur_pd(struct ur_dev *d);
+int ur_try_pd(struct ur_dev *d, uint32_t *handle); /* without assertions: 0 or -errno */
 int ur_pd_destroy(struct ur_dev *d, uint32_t handle);
 /* 0 or -errno; handle and key on success. */
 int ur_reg_mr(struct ur_dev *d, uint32_t pd, uint64_t addr, uint64_t len, uint32_t access,
