@@ -342,6 +342,21 @@ Test(uverbs_cm, a_port_has_one_owner)
 		     "port spaces are apart");
 }
 
+Test(uverbs_cm, a_port_is_free_when_its_listener_is_destroyed)
+{
+	int fd = channel();
+
+	for (int i = 0; i < 50; i++) {
+		uint32_t id = create(fd, RDMA_PS_TCP, 1);
+
+		cr_assert_eq(bind_ip(fd, id, self_ip, PORT), 0, "round %d", i);
+		cr_assert_eq(listen_on(fd, id), 0);
+		usleep(1000); /* the thread goes to sleep over it */
+		cr_assert_eq(destroy(fd, id, NULL), 0);
+	}
+	close(fd);
+}
+
 Test(uverbs_cm, binding_names_the_device)
 {
 	struct rdma_ucm_query_route_resp r = {0};

@@ -305,8 +305,14 @@ int cm_port_claim(uint16_t ps, uint16_t *port, int *fd);
 /* A socket to who listens on (host, ps, port): the socket, or -ECONNREFUSED, -errno. */
 int cm_peer_connect(const struct cm_addr *to, uint16_t ps);
 int cm_peer_send(int fd, const struct cm_msg *msg); /* 0 or -errno */
-int cm_thread_start(void);			    /* once; 0 or -errno */
-void cm_thread_wake(void);			    /* the lists changed */
+/* What the thread is to hear of: that a channel's reader is gone, who comes, what is said. */
+enum cm_watch { CM_WATCH_FILE, CM_WATCH_LISTENER, CM_WATCH_PEER, CM_WATCHES };
+/* `handle` is the identifier's; a channel has none. 0 or -errno. */
+int cm_watch(int fd, enum cm_watch what, uint32_t handle);
+/* Closes what may have been given to cm_watch(): its port is free when this returns. */
+void cm_watched_close(int fd);
+int cm_thread_start(void); /* once; 0 or -errno */
+void cm_thread_wake(void); /* the lists changed */
 void cm_thread_abandon(void);
 
 #endif

@@ -266,15 +266,17 @@ static struct cm_file *open_file(int fd)
 	fcntl(ends[1], F_SETFL, O_NONBLOCK);
 	fcntl(ends[0], F_SETFL, status & O_NONBLOCK);
 	fstat(ends[0], &st);
-	if (dup3(ends[0], fd, flags & FD_CLOEXEC ? O_CLOEXEC : 0) < 0) {
+	ends[1] = fds_own(ends[1]);
+	if (cm_watch(ends[1], CM_WATCH_FILE, 0) ||
+	    dup3(ends[0], fd, flags & FD_CLOEXEC ? O_CLOEXEC : 0) < 0) {
 		close(ends[0]);
-		close(ends[1]);
+		cm_watched_close(ends[1]);
 		free(file);
 		return NULL;
 	}
 	close(ends[0]);
 	*file = (struct cm_file){
-		.next = cm_files, .signal = fds_own(ends[1]), .dev = st.st_dev, .ino = st.st_ino};
+		.next = cm_files, .signal = ends[1], .dev = st.st_dev, .ino = st.st_ino};
 	file->tail = &file->head;
 	cm_files = file;
 	know(file->ino, 0);

@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "emu/fds/fds.h"
 #include "emu/uverbs/cm.h"
 
 enum {
@@ -144,9 +143,9 @@ void cm_id_free(struct cm_id *id)
 		free(m);
 	}
 	if (id->listener >= 0)
-		fds_close(id->listener);
+		cm_watched_close(id->listener);
 	if (id->peer >= 0)
-		fds_close(id->peer);
+		cm_watched_close(id->peer);
 	free(id);
 }
 
@@ -439,12 +438,13 @@ void cm_try_connect(struct cm_id *id)
 
 	cm_addr_of((const struct sockaddr *)&id->dst, &to);
 	id->peer = cm_peer_connect(&to, id->ps);
-	if (id->peer >= 0 && !cm_peer_send(id->peer, &id->request)) {
+	if (id->peer >= 0 && !cm_watch(id->peer, CM_WATCH_PEER, id->handle) &&
+	    !cm_peer_send(id->peer, &id->request)) {
 		id->give_up_ns = 0;
 		return;
 	}
 	if (id->peer >= 0)
-		fds_close(id->peer);
+		cm_watched_close(id->peer);
 	id->peer = -1;
 	if (cm_now_ns() < id->give_up_ns)
 		return;
@@ -502,6 +502,9 @@ CM_HANDLER(cm_listen)
 	if (listen(id->listener,
 		   c->backlog && c->backlog < SOMAXCONN ? (int)c->backlog : SOMAXCONN))
 		return -errno;
+	ret = cm_watch(id->listener, CM_WATCH_LISTENER, id->handle);
+	if (ret)
+		return ret;
 	id->listener_on = true;
 	id->state = CM_LISTEN;
 	return 0;

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/un.h>
 #include <time.h>
@@ -18,9 +19,10 @@
 #include "emu/fds/thread.h"
 #include "emu/uverbs/cm.h"
 
-enum { PORT_TRIES = 64, ACCEPTS = 64, MESSAGES = 16, AGAIN_MS = 5 };
+enum { PORT_TRIES = 64, ACCEPTS = 64, MESSAGES = 16, EVENTS = 64, AGAIN_MS = 5 };
+enum { WAKE = CM_WATCHES }; /* in the keys of epoll, behind enum cm_watch */
 
-static int wake_fd = -1;
+static int epoll_fd = -1, wake_fd = -1;
 static uint32_t port_seed;
 
 /* ---- names ---- */
@@ -264,113 +266,102 @@ static void close_file(struct cm_file *file)
 	if (*p)
 		*p = file->next;
 	cm_file_forget(file);
-	fds_close(file->signal);
+	cm_watched_close(file->signal);
 	free(file);
 }
 
-enum target { WAKE, FILE_END, LISTENER, PEER };
-struct watch {
-	enum target target;
-	uint32_t handle;
-	struct cm_file *file;
-};
-
-static void serve(const struct watch *w, short revents)
+static void serve(uint64_t key)
 {
+	const uint32_t which = (uint32_t)key;
 	struct cm_id *id;
 
-	switch (w->target) {
+	switch (key >> 32) {
 	case WAKE:
 		break;
-	case FILE_END:
+	case CM_WATCH_FILE:
 		for (struct cm_file *f = cm_files; f; f = f->next)
-			if (f == w->file && (revents & (POLLERR | POLLHUP))) {
-				close_file(f);
+			if ((uint32_t)f->signal == which) {
+				/* Its number may have gone from a file to the next meanwhile. */
+				struct pollfd p = {.fd = f->signal};
+
+				if (poll(&p, 1, 0) == 1)
+					close_file(f);
 				break;
 			}
 		break;
-	case LISTENER:
-		id = id_of_handle(w->handle);
+	case CM_WATCH_LISTENER:
+		id = id_of_handle(which);
 		if (id && id->listener_on)
 			serve_listener(id);
 		break;
-	case PEER:
-		id = id_of_handle(w->handle);
+	case CM_WATCH_PEER:
+		id = id_of_handle(which);
 		if (id && id->peer >= 0)
 			serve_peer(id);
 		break;
 	}
 }
 
-/* All that is to be watched, as it is now: the number, or 0 without memory. */
-static size_t gather(struct pollfd **fds, struct watch **watches, size_t *cap)
+/*
+ * epoll and not poll(): while a thread sleeps in poll(), the kernel holds the sockets that it was
+ * given, so a port whose socket another thread closes would stay taken until the sleeper is awake.
+ */
+static int watch(int fd, uint32_t what, uint32_t which, uint32_t events)
 {
-	size_t n = 1, want = 1;
-	void *p, *q;
+	struct epoll_event ev = {.events = events, .data.u64 = (uint64_t)what << 32 | which};
 
-	for (struct cm_id *id = cm_ids; id; id = id->next)
-		want += 2;
-	for (struct cm_file *f = cm_files; f; f = f->next)
-		want++;
-	if (want > *cap) {
-		p = realloc(*fds, 2 * want * sizeof(**fds));
-		if (p)
-			*fds = p;
-		q = realloc(*watches, 2 * want * sizeof(**watches));
-		if (q)
-			*watches = q;
-		if (!p || !q)
-			return 0;
-		*cap = 2 * want;
-	}
-	(*fds)[0] = (struct pollfd){.fd = wake_fd, .events = POLLIN};
-	(*watches)[0] = (struct watch){.target = WAKE};
-	for (struct cm_file *f = cm_files; f; f = f->next) {
-		(*fds)[n] = (struct pollfd){.fd = f->signal};
-		(*watches)[n++] = (struct watch){.target = FILE_END, .file = f};
-	}
-	for (struct cm_id *id = cm_ids; id; id = id->next) {
-		if (id->listener_on) {
-			(*fds)[n] = (struct pollfd){.fd = id->listener, .events = POLLIN};
-			(*watches)[n++] = (struct watch){.target = LISTENER, .handle = id->handle};
-		}
-		if (id->peer >= 0) {
-			(*fds)[n] = (struct pollfd){.fd = id->peer, .events = POLLIN};
-			(*watches)[n++] = (struct watch){.target = PEER, .handle = id->handle};
-		}
-	}
-	return n;
+	return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
+}
+
+int cm_watch(int fd, enum cm_watch what, uint32_t handle)
+{
+	if (what == CM_WATCH_FILE) /* its reader's end is reported unasked */
+		return watch(fd, what, (uint32_t)fd, 0);
+	return watch(fd, what, handle, EPOLLIN);
+}
+
+void cm_watched_close(int fd)
+{
+	/* In so many words: a copy in a child that was just forked would keep it watched. */
+	(void)epoll_ctl(epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+	fds_close(fd);
 }
 
 static void *cm_main(void *arg)
 {
-	struct pollfd *fds = NULL;
-	struct watch *watches = NULL;
-	bool waiting = false;
-	size_t cap = 0, n;
+	struct epoll_event ready[EVENTS];
+	bool waiting;
 	uint64_t count;
+	int n;
 
 	(void)arg;
 	for (;;) {
 		pthread_mutex_lock(&cm_lock);
 		waiting = try_again();
-		n = gather(&fds, &watches, &cap);
 		pthread_mutex_unlock(&cm_lock);
-		if (!n) {
-			(void)usleep(AGAIN_MS * 1000); /* no memory now; perhaps later */
+		n = epoll_wait(epoll_fd, ready, EVENTS, waiting ? AGAIN_MS : -1);
+		if (n < 0)
 			continue;
-		}
-		if (poll(fds, n, waiting ? AGAIN_MS : -1) < 0)
-			continue;
-		if (fds[0].revents)
-			(void)!read(wake_fd, &count, sizeof(count));
+		(void)!read(wake_fd, &count, sizeof(count));
 		pthread_mutex_lock(&cm_lock);
-		for (size_t i = 0; i < n; i++)
-			if (fds[i].revents)
-				serve(&watches[i], fds[i].revents);
+		for (int i = 0; i < n; i++)
+			serve(ready[i].data.u64);
 		pthread_mutex_unlock(&cm_lock);
 	}
 	return NULL;
+}
+
+static int open_watch(void)
+{
+	int err;
+
+	epoll_fd = fds_own(epoll_create1(EPOLL_CLOEXEC));
+	wake_fd = fds_own(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+	if (epoll_fd >= 0 && wake_fd >= 0 && !watch(wake_fd, WAKE, 0, EPOLLIN))
+		return 0;
+	err = errno;
+	cm_thread_abandon();
+	return -err;
 }
 
 int cm_thread_start(void)
@@ -381,16 +372,15 @@ int cm_thread_start(void)
 
 	if (wake_fd >= 0)
 		return 0;
-	wake_fd = fds_own(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-	if (wake_fd < 0)
-		return -errno;
+	ret = open_watch();
+	if (ret)
+		return ret;
 	if (!registered)
 		pthread_atfork(NULL, NULL, cm_abandon);
 	registered = true;
 	ret = nic_thread_start(&thread, "gdakit-cm", 0, cm_main, NULL);
 	if (ret) {
-		fds_close(wake_fd);
-		wake_fd = -1;
+		cm_thread_abandon();
 		return -ret;
 	}
 	pthread_detach(thread);
@@ -406,7 +396,7 @@ void cm_thread_wake(void)
 
 void cm_thread_abandon(void)
 {
-	if (wake_fd >= 0)
-		fds_close(wake_fd);
-	wake_fd = -1;
+	fds_close(epoll_fd);
+	fds_close(wake_fd);
+	epoll_fd = wake_fd = -1;
 }

@@ -74,7 +74,9 @@ void cm_on_request(struct cm_id *listener, int peer, const struct cm_msg *msg)
 		return;
 	}
 	id = cm_id_new(listener->file, listener->ps, msg->qp_type, 0);
-	if (!id) {
+	if (!id || cm_watch(peer, CM_WATCH_PEER, id->handle)) {
+		if (id)
+			cm_id_free(id);
 		refuse_request(peer, msg, CM_REJ_CONSUMER);
 		return;
 	}
@@ -178,7 +180,7 @@ void cm_on_message(struct cm_id *id, const struct cm_msg *msg)
 
 void cm_on_hangup(struct cm_id *id)
 {
-	fds_close(id->peer);
+	cm_watched_close(id->peer);
 	id->peer = -1;
 	switch (id->state) {
 	case CM_REQ_SENT:
