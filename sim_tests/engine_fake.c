@@ -17,18 +17,38 @@ struct ibv_pd fake_pd = {.context = &context};
 
 enum { MAX_COMMAND = 0x1000 };
 
-static bool fails(void)
+bool fake_fails(enum fake_kind kind, const char *call)
 {
-	if (++fake.calls != fake.fail_at)
+	unsigned int number;
+
+	if (!(fake.fail_kinds & kind))
 		return false;
+	number = ++fake.calls;
+	if (number != fake.fail_at && !(fake.fails_on && fake.fail_at && number > fake.fail_at))
+		return false;
+	if (!fake.failed)
+		fake.failed = call;
 	errno = fake.fail_errno;
 	return true;
+}
+
+/* The functions below have the names of what they stand for. */
+static bool fails(const char *call)
+{
+	return fake_fails(FAKE_RDMA, call);
+}
+
+/* A call that gives something back and is refused: the other side keeps it. */
+static int refuse_release(int error)
+{
+	fake.kept++;
+	return error;
 }
 
 static int query_device(struct ibv_context *ctx, struct ibv_device_attr *attr)
 {
 	cr_assert_eq(ctx, &context);
-	if (fails())
+	if (fails("query_device"))
 		return fake.fail_errno;
 	*attr = (struct ibv_device_attr){
 		.max_qp = 1000,
@@ -53,25 +73,25 @@ static int query_device(struct ibv_context *ctx, struct ibv_device_attr *attr)
 static struct ibv_ah *create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 {
 	cr_assert_eq(pd, &fake_pd);
-	if (fails())
+	if (fails("create_ah"))
 		return NULL;
 	fake.last_ah = *attr;
 	fake.ahs++;
-	return calloc(1, sizeof(struct ibv_ah));
+	return __real_calloc(1, sizeof(struct ibv_ah));
 }
 
 static int destroy_ah(struct ibv_ah *ah)
 {
 	fake.ahs--;
-	free(ah);
-	return 0;
+	__real_free(ah);
+	return fails("destroy_ah") ? refuse_release(fake.fail_errno) : 0;
 }
 
 static int init_obj(struct mlx5dv_obj *obj, uint64_t type)
 {
 	static struct mlx5_wqe_av av = {.rmac = {0x02, 0x11, 0x22, 0x33, 0x44, 0x55}};
 
-	if (fails())
+	if (fails("init_obj"))
 		return fake.fail_errno;
 	if (type == MLX5DV_OBJ_PD)
 		obj->pd.out->pdn = 0x123456;
@@ -106,7 +126,7 @@ static struct mlx5dv_devx_obj *obj_create(struct ibv_context *ctx, const void *i
 	cr_assert_eq(ctx, &context);
 	cr_assert_eq(out_size, 16);
 	record(in, in_size);
-	if (fails()) {
+	if (fails("obj_create")) {
 		refuse(out);
 		return NULL;
 	}
@@ -118,7 +138,7 @@ static struct mlx5dv_devx_obj *obj_create(struct ibv_context *ctx, const void *i
 static int obj_destroy(struct mlx5dv_devx_obj *obj)
 {
 	cr_assert_not_null(obj);
-	if (fails())
+	if (fails("obj_destroy"))
 		return fake.fail_errno;
 	fake.objects--;
 	return 0;
@@ -130,7 +150,7 @@ static int obj_modify(struct mlx5dv_devx_obj *obj, const void *in, size_t in_siz
 	cr_assert_not_null(obj);
 	cr_assert_eq(out_size, 16);
 	record(in, in_size);
-	if (fails()) {
+	if (fails("obj_modify")) {
 		refuse(out);
 		return fake.fail_errno;
 	}
@@ -145,7 +165,7 @@ static int obj_query(struct mlx5dv_devx_obj *obj, const void *in, size_t in_size
 	cr_assert_not_null(obj);
 	record(in, in_size);
 	cr_assert_eq(out_size, PRM_SIZE(query_qp_out));
-	if (fails())
+	if (fails("obj_query"))
 		return fake.fail_errno;
 	PRM_SET(qpc, qpc, state, fake.qp_state);
 	PRM_SET(qpc, qpc, mtu, fake.qp_mtu);
@@ -190,7 +210,7 @@ static int general_cmd(struct ibv_context *ctx, const void *in, size_t in_size, 
 {
 	cr_assert_eq(ctx, &context);
 	record(in, in_size);
-	if (fails())
+	if (fails("general_cmd"))
 		return fake.fail_errno;
 	if (PRM_GET(cmd_in, in, opcode) == PRM_CMD_QUERY_HCA_CAP) {
 		cr_assert_eq(out_size, 4112);
@@ -208,7 +228,7 @@ static int query_eqn(struct ibv_context *ctx, uint32_t vector, uint32_t *eqn)
 {
 	cr_assert_eq(ctx, &context);
 	cr_assert_eq(vector, 0);
-	if (fails())
+	if (fails("query_eqn"))
 		return fake.fail_errno;
 	*eqn = 7;
 	return 0;
@@ -220,11 +240,11 @@ static struct mlx5dv_devx_umem *umem_reg_ex(struct ibv_context *ctx, struct mlx5
 	struct mlx5dv_devx_umem *umem;
 
 	cr_assert_eq(ctx, &context);
-	if (fails())
+	if (fails("umem_reg_ex"))
 		return NULL;
 	fake.last_umem = *in;
 	fake.umems++;
-	umem = calloc(1, sizeof(*umem));
+	umem = __real_calloc(1, sizeof(*umem));
 	umem->umem_id = ++id;
 	return umem;
 }
@@ -240,10 +260,10 @@ static struct mlx5dv_devx_umem *umem_reg(struct ibv_context *ctx, void *addr, si
 
 static int umem_dereg(struct mlx5dv_devx_umem *umem)
 {
-	if (fails())
+	if (fails("umem_dereg"))
 		return fake.fail_errno;
 	fake.umems--;
-	free(umem);
+	__real_free(umem);
 	return 0;
 }
 
@@ -257,10 +277,10 @@ static struct mlx5dv_devx_uar *alloc_uar(struct ibv_context *ctx, uint32_t flags
 		errno = EOPNOTSUPP;
 		return NULL;
 	}
-	if (fails())
+	if (fails("alloc_uar"))
 		return NULL;
-	uar = calloc(1, sizeof(*uar));
-	if (posix_memalign(&uar->base_addr, 4096, 4096))
+	uar = __real_calloc(1, sizeof(*uar));
+	if (__real_posix_memalign(&uar->base_addr, 4096, 4096))
 		abort();
 	memset(uar->base_addr, 0, 4096);
 	uar->reg_addr = (char *)uar->base_addr + 0x800;
@@ -272,37 +292,46 @@ static struct mlx5dv_devx_uar *alloc_uar(struct ibv_context *ctx, uint32_t flags
 static void free_uar(struct mlx5dv_devx_uar *uar)
 {
 	fake.uars--;
-	free(uar->base_addr);
-	free(uar);
+	__real_free(uar->base_addr);
+	__real_free(uar);
+}
+
+static const struct rdma_ops ops = {
+	.query_device = query_device,
+	.create_ah = create_ah,
+	.destroy_ah = destroy_ah,
+	.init_obj = init_obj,
+	.obj_create = obj_create,
+	.obj_destroy = obj_destroy,
+	.obj_modify = obj_modify,
+	.obj_query = obj_query,
+	.general_cmd = general_cmd,
+	.query_eqn = query_eqn,
+	.umem_reg = umem_reg,
+	.umem_reg_ex = umem_reg_ex,
+	.umem_dereg = umem_dereg,
+	.alloc_uar = alloc_uar,
+	.free_uar = free_uar,
+};
+
+void fake_obey(void)
+{
+	fake.has_no_dbr_ext = fake.has_core_direct = true;
+	fake.has_dedicated_uar = true;
+	fake.roce_version = 2;
+	fake.qp_state = fake.qp_mtu = 0;
+	fake.fail_at = 0;
+	fake.fails_on = false;
+	fake.fail_errno = EINVAL;
+	fake.fail_kinds = FAKE_RDMA;
+	fake.failed = NULL;
+	rdma_inject(&ops);
 }
 
 void fake_reset(void)
 {
-	static struct rdma_ops ops;
-
 	memset(&fake, 0, sizeof(fake));
-	fake.has_no_dbr_ext = fake.has_core_direct = fake.has_umem_reg_ex = true;
-	fake.has_dedicated_uar = true;
-	fake.fail_errno = EINVAL;
-	fake.roce_version = 2;
-	ops = (struct rdma_ops){
-		.query_device = query_device,
-		.create_ah = create_ah,
-		.destroy_ah = destroy_ah,
-		.init_obj = init_obj,
-		.obj_create = obj_create,
-		.obj_destroy = obj_destroy,
-		.obj_modify = obj_modify,
-		.obj_query = obj_query,
-		.general_cmd = general_cmd,
-		.query_eqn = query_eqn,
-		.umem_reg = umem_reg,
-		.umem_reg_ex = umem_reg_ex,
-		.umem_dereg = umem_dereg,
-		.alloc_uar = alloc_uar,
-		.free_uar = free_uar,
-	};
-	rdma_inject(&ops);
+	fake_obey();
 }
 
 const uint8_t *fake_input(uint32_t opcode)
@@ -326,6 +355,24 @@ uint64_t be64_at(const uint8_t *p, size_t offset)
 struct fake_cuda fake_cuda;
 static void *const primary = (void *)0x50;
 
+enum { CUDA_REFUSED = 999 };
+
+static cuda_result cuda_error(void)
+{
+	return fake.fail_errno == ENOMEM ? CUDA_OUT_OF_MEMORY : CUDA_REFUSED;
+}
+
+#define CUDA_MAY_FAIL(call)                                                                        \
+	do {                                                                                       \
+		if (fake_fails(FAKE_CUDA, call))                                                   \
+			return cuda_error();                                                       \
+	} while (0)
+#define CUDA_MAY_KEEP(call)                                                                        \
+	do {                                                                                       \
+		if (fake_fails(FAKE_CUDA, call))                                                   \
+			return refuse_release(cuda_error());                                       \
+	} while (0)
+
 static cuda_result cu_ok(unsigned int flags)
 {
 	(void)flags;
@@ -340,12 +387,14 @@ static cuda_result cu_count(int *count)
 
 static cuda_result cu_by_bus(cuda_device *dev, const char *id)
 {
+	CUDA_MAY_FAIL("DeviceGetByPCIBusId");
 	*dev = 0;
 	return strcmp(id, "0000:17:00.0") == 0 ? CUDA_OK : 101;
 }
 
 static cuda_result cu_attr(int *v, int attr, cuda_device dev)
 {
+	CUDA_MAY_FAIL("DeviceGetAttribute");
 	(void)dev;
 	*v = attr == CUDA_ATTR_DMA_BUF_SUPPORTED && fake_cuda.has_dmabuf;
 	return CUDA_OK;
@@ -353,6 +402,7 @@ static cuda_result cu_attr(int *v, int attr, cuda_device dev)
 
 static cuda_result cu_retain(void **ctx, cuda_device dev)
 {
+	CUDA_MAY_FAIL("PrimaryCtxRetain");
 	(void)dev;
 	*ctx = primary;
 	fake_cuda.contexts++;
@@ -363,23 +413,27 @@ static cuda_result cu_release(cuda_device dev)
 {
 	(void)dev;
 	fake_cuda.contexts--;
+	CUDA_MAY_KEEP("PrimaryCtxRelease");
 	return CUDA_OK;
 }
 
 static cuda_result cu_current(void **ctx)
 {
+	CUDA_MAY_FAIL("CtxGetCurrent");
 	*ctx = fake_cuda.depth ? primary : NULL;
 	return CUDA_OK;
 }
 
 static cuda_result cu_device(cuda_device *dev)
 {
+	CUDA_MAY_FAIL("CtxGetDevice");
 	*dev = 0;
 	return CUDA_OK;
 }
 
 static cuda_result cu_push(void *ctx)
 {
+	CUDA_MAY_FAIL("CtxPushCurrent");
 	cr_assert_eq(ctx, primary);
 	fake_cuda.depth++;
 	return CUDA_OK;
@@ -394,12 +448,14 @@ static cuda_result cu_pop(void **ctx)
 
 static cuda_result cu_sync(void)
 {
+	CUDA_MAY_FAIL("CtxSynchronize");
 	cr_assert_gt(fake_cuda.depth, 0, "a context is current");
 	return CUDA_OK;
 }
 
 static cuda_result cu_stream_create(void **stream, unsigned int flags)
 {
+	CUDA_MAY_FAIL("StreamCreate");
 	cr_assert_eq(flags, CUDA_STREAM_NON_BLOCKING);
 	*stream = (void *)0x60;
 	fake_cuda.streams++;
@@ -410,38 +466,44 @@ static cuda_result cu_stream_destroy(void *stream)
 {
 	(void)stream;
 	fake_cuda.streams--;
+	CUDA_MAY_KEEP("StreamDestroy");
 	return CUDA_OK;
 }
 
 static cuda_result cu_stream_sync(void *stream)
 {
+	CUDA_MAY_FAIL("StreamSynchronize");
 	cr_assert_eq(stream, (void *)0x60);
 	return CUDA_OK;
 }
 
 static cuda_result cu_alloc(cuda_ptr *ptr, size_t size)
 {
+	CUDA_MAY_FAIL("MemAlloc");
 	cr_assert_gt(fake_cuda.depth, 0, "a context is current");
-	*ptr = (cuda_ptr)malloc(size + 256) + 256; /* not the alignment that anybody wants */
+	*ptr = (cuda_ptr)__real_malloc(size + 256) + 256; /* not the alignment that anybody wants */
 	fake_cuda.allocations++;
 	return CUDA_OK;
 }
 
 static cuda_result cu_free(cuda_ptr ptr)
 {
-	free((void *)(ptr - 256));
+	__real_free((void *)(ptr - 256));
 	fake_cuda.allocations--;
+	CUDA_MAY_KEEP("MemFree");
 	return CUDA_OK;
 }
 
 static cuda_result cu_memcpy(cuda_ptr dst, cuda_ptr src, size_t size)
 {
+	CUDA_MAY_FAIL("Memcpy");
 	memcpy((void *)dst, (void *)src, size);
 	return CUDA_OK;
 }
 
 static cuda_result cu_dtoh(void *dst, cuda_ptr src, size_t size, void *stream)
 {
+	CUDA_MAY_FAIL("MemcpyDtoHAsync");
 	cr_assert_eq(stream, (void *)0x60, "never the default stream, which waits for kernels");
 	memcpy(dst, (void *)src, size);
 	return CUDA_OK;
@@ -449,12 +511,14 @@ static cuda_result cu_dtoh(void *dst, cuda_ptr src, size_t size, void *stream)
 
 static cuda_result cu_memset(cuda_ptr dst, unsigned char byte, size_t size)
 {
+	CUDA_MAY_FAIL("MemsetD8");
 	memset((void *)dst, byte, size);
 	return CUDA_OK;
 }
 
 static cuda_result cu_register(void *p, size_t size, unsigned int flags)
 {
+	CUDA_MAY_FAIL("MemHostRegister");
 	(void)p, (void)size;
 	fake_cuda.last_register_flags = flags;
 	if ((flags & CUDA_HOST_REGISTER_IOMEMORY) && fake_cuda.refuses_io)
@@ -467,12 +531,14 @@ static cuda_result cu_unregister(void *p)
 {
 	(void)p;
 	fake_cuda.registrations--;
+	CUDA_MAY_KEEP("MemHostUnregister");
 	return CUDA_OK;
 }
 
 /* The GPU sees host memory at another address, which the engine must not mix up. */
 static cuda_result cu_device_pointer(cuda_ptr *ptr, void *p, unsigned int flags)
 {
+	CUDA_MAY_FAIL("MemHostGetDevicePointer");
 	(void)flags;
 	*ptr = (cuda_ptr)p + ((cuda_ptr)1 << 40);
 	return CUDA_OK;
@@ -480,6 +546,7 @@ static cuda_result cu_device_pointer(cuda_ptr *ptr, void *p, unsigned int flags)
 
 static cuda_result cu_pointer_attr(const void *value, int attr, cuda_ptr ptr)
 {
+	CUDA_MAY_FAIL("PointerSetAttribute");
 	(void)ptr;
 	cr_assert_eq(*(const unsigned int *)value, 1);
 	cr_assert_eq(attr, CUDA_POINTER_ATTR_SYNC_MEMOPS);
@@ -488,6 +555,7 @@ static cuda_result cu_pointer_attr(const void *value, int attr, cuda_ptr ptr)
 
 static cuda_result cu_get_pointer_attr(void *value, int attr, cuda_ptr ptr)
 {
+	CUDA_MAY_FAIL("PointerGetAttribute");
 	cr_assert_eq(attr, CUDA_POINTER_ATTR_MEMORY_TYPE);
 	(void)ptr;
 	if (!fake_cuda.all_is_device)
@@ -499,8 +567,9 @@ static cuda_result cu_get_pointer_attr(void *value, int attr, cuda_ptr ptr)
 static cuda_result cu_handle(void *handle, cuda_ptr ptr, size_t size, int type,
 			     unsigned long long flags)
 {
-	cr_assert_eq(ptr % 4096, 0);
-	cr_assert_eq(size % 4096, 0);
+	CUDA_MAY_FAIL("MemGetHandleForAddressRange");
+	if (ptr % 4096 || size % 4096)
+		return 1; /* CUDA_ERROR_INVALID_VALUE */
 	cr_assert_eq(type, CUDA_RANGE_HANDLE_DMA_BUF_FD);
 	cr_assert_eq(flags, 0);
 	*(int *)handle = memfd_create("dmabuf", 0);
@@ -540,6 +609,8 @@ static int gdr_pin(void *gdr, unsigned long addr, size_t size, uint64_t token, u
 {
 	(void)gdr, (void)token, (void)va_space, (void)size;
 	cr_assert_eq(addr % 65536, 0, "GDRCopy pins GPU pages");
+	if (fake_fails(FAKE_CUDA, "gdr_pin_buffer"))
+		return fake.fail_errno;
 	handle->h = addr;
 	fake_cuda.mappings++;
 	return 0;
@@ -549,12 +620,14 @@ static int gdr_unpin(void *gdr, gdr_handle handle)
 {
 	(void)gdr, (void)handle;
 	fake_cuda.mappings--;
-	return 0;
+	return fake_fails(FAKE_CUDA, "gdr_unpin_buffer") ? refuse_release(fake.fail_errno) : 0;
 }
 
 static int gdr_map_fake(void *gdr, gdr_handle handle, void **va, size_t size)
 {
 	(void)gdr, (void)size;
+	if (fake_fails(FAKE_CUDA, "gdr_map"))
+		return fake.fail_errno;
 	*va = (void *)handle.h;
 	return 0;
 }
@@ -563,7 +636,7 @@ static int gdr_unmap_fake(void *gdr, gdr_handle handle, void *va, size_t size)
 {
 	(void)gdr, (void)size;
 	cr_assert_eq(va, (void *)handle.h);
-	return 0;
+	return fake_fails(FAKE_CUDA, "gdr_unmap") ? refuse_release(fake.fail_errno) : 0;
 }
 
 const struct gdr_ops fake_gdr_ops = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A stand-in for rdma-core and the firmware behind it: keeps the last mailbox of each command,
- * counts what lives, refuses when told to. Only as much NIC as the engine's tests need; the model
- * proper is elsewhere.
+ * A stand-in for rdma-core and the firmware behind it, for CUDA, and for the allocator: keeps the
+ * last mailbox of each command, counts what lives, refuses when told to. Only as much NIC as the
+ * engine's tests need; the model proper is elsewhere.
  */
 #ifndef GDAKIT_ENGINE_FAKE_H
 #define GDAKIT_ENGINE_FAKE_H
@@ -14,24 +14,40 @@
 #include "cuda_driver.h"
 #include "rdma.h"
 
+/* Whose calls can be told to fail. */
+enum fake_kind {
+	FAKE_RDMA = 1,
+	FAKE_CUDA = 2,	 /* and GDRCopy */
+	FAKE_MEMORY = 4, /* malloc and its kin, as the program under test calls them */
+	FAKE_THREAD = 8, /* pthread_create */
+	FAKE_ALL = 15,
+};
+
 struct fake {
 	/* What the device is. */
 	bool is_ethernet;
 	bool has_no_dbr_ext;
 	bool has_core_direct;
-	bool has_umem_reg_ex;
 	bool has_dedicated_uar;
+	bool no_libraries; /* dlopen() finds nothing */
 	uint8_t roce_version;
 	uint32_t qp_state, qp_mtu; /* QUERY_QP's answer */
 
 	/*
-	 * Refuse the call number fail_at (from 1; 0: none) of all that can fail, with this errno.
+	 * Refuse the call number fail_at (from 1; 0: none) of all that can fail, with this errno
+	 * (ENOMEM is CUDA's "out of memory" too), and those after it if fails_on. Only calls of
+	 * these kinds are counted. `failed` names the first call that was refused.
 	 */
-	unsigned int fail_at, calls;
+	unsigned int fail_at, calls, fail_kinds;
+	bool fails_on;
 	int fail_errno;
+	const char *failed;
 
 	/* What lives. All zero when a test ends. */
 	int objects, umems, uars, ahs;
+	int blocks; /* of malloc and its kin; atomic */
+	/* What the other side kept because it refused a call that gives something back for good. */
+	int kept;
 
 	/* The last mailbox of each opcode, and its size. */
 	struct {
@@ -47,8 +63,12 @@ struct fake {
 extern struct fake fake;
 extern struct ibv_pd fake_pd; /* fake_pd.context is the device */
 
-/* A default device (InfiniBand, everything supported), put in rdma-core's place. */
+/* A default device (InfiniBand, everything supported; only FAKE_RDMA can fail) in rdma-core's
+ * place. */
 void fake_reset(void);
+
+/* The same device, and what lives goes on living: only the refusals end. */
+void fake_obey(void);
 
 /* The last input of a command; fails the test if there was none. */
 const uint8_t *fake_input(uint32_t opcode);
@@ -68,5 +88,15 @@ struct fake_cuda {
 extern struct fake_cuda fake_cuda;
 extern const struct cuda_ops fake_cuda_ops;
 extern const struct gdr_ops fake_gdr_ops;
+
+/* Is it this call's turn to fail? Counts it, and sets errno. */
+bool fake_fails(enum fake_kind kind, const char *call);
+
+/* The allocator itself, behind the wrappers that count and fail (ld's --wrap): for the fake's own.
+ */
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+int __real_posix_memalign(void **memory, size_t alignment, size_t size);
+void __real_free(void *memory);
 
 #endif

@@ -322,6 +322,27 @@ static doca_error_t check_list(struct doca_gpu *gpu, struct doca_gpu_verbs_qp **
 	return DOCA_SUCCESS;
 }
 
+/* Each QP once, and none has a device handle. */
+static doca_error_t check_new(struct doca_gpu_verbs_qp **qps, unsigned int count)
+{
+	doca_error_t status = DOCA_SUCCESS;
+	unsigned int seen;
+
+	for (seen = 0; seen < count && status == DOCA_SUCCESS; seen++) {
+		struct exported_qp *e = exported(qps[seen]);
+
+		if (e->pub.qp_gpu || e->is_listed) {
+			ENGINE_ERR("QP %u of %u %s", seen, count,
+				   e->is_listed ? "is there twice" : "has a device handle already");
+			status = DOCA_ERROR_INVALID_VALUE;
+		}
+		e->is_listed = true;
+	}
+	while (seen--)
+		exported(qps[seen])->is_listed = false;
+	return status;
+}
+
 static doca_error_t copy_handles(struct doca_gpu *gpu, struct doca_gpu_verbs_qp **qps,
 				 unsigned int count, struct doca_gpu_dev_verbs_qp *dev)
 {
@@ -349,13 +370,11 @@ doca_error_t doca_gpu_verbs_export_multi_qps_dev(struct doca_gpu *gpu_dev,
 	status = out_qp_gpus ? check_list(gpu_dev, qps, num_qps) : DOCA_ERROR_INVALID_VALUE;
 	if (status != DOCA_SUCCESS)
 		return status;
-	for (unsigned int i = 0; i < num_qps; i++) {
-		if (qps[i]->qp_gpu) {
-			ENGINE_ERR("QP %u of %u has a device handle already", i, num_qps);
-			return DOCA_ERROR_INVALID_VALUE;
-		}
+	status = check_new(qps, num_qps);
+	if (status != DOCA_SUCCESS)
+		return status;
+	for (unsigned int i = 0; i < num_qps; i++)
 		needs_cpu |= exported(qps[i])->proxy == PROXY_RECORD;
-	}
 	status = alloc_handles(gpu_dev, num_qps, needs_cpu, &dev, &cpu);
 	if (status != DOCA_SUCCESS)
 		return status;

@@ -22,6 +22,7 @@ struct exported_qp {
 	struct doca_gpu_verbs_qp pub;
 	enum proxy_kind proxy;
 	bool writes_record;	 /* the QP has a doorbell record that the proxy keeps */
+	bool is_listed;		 /* seen in the list that is being checked */
 	bool owns_qp_gpu;	 /* qp_gpu is an allocation of this QP, not part of an array */
 	uint64_t *proxy_word;	 /* own: the shared word of PROXY_FULL */
 	atomic_flag is_stepping; /* held by the thread that steps the proxy */

@@ -48,6 +48,12 @@ doca_error_t doca_verbs_umem_create(struct ibv_context *context, void *address, 
 			   address, size);
 		return DOCA_ERROR_INVALID_VALUE;
 	}
+	if (size - 1 > UINTPTR_MAX - (uintptr_t)address || dmabuf_id < -1) {
+		ENGINE_ERR("umem: %zu bytes at %p with dma-buf %d: expected an end within the "
+			   "address space, and a descriptor or -1",
+			   size, address, dmabuf_id);
+		return DOCA_ERROR_INVALID_VALUE;
+	}
 	rdma = rdma_get();
 	if (!rdma)
 		return DOCA_ERROR_NOT_FOUND;

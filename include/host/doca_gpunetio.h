@@ -138,7 +138,8 @@ doca_error_t doca_gpu_verbs_get_qp_dev(struct doca_gpu_verbs_qp *qp,
 /*
  * Device handles of num_qps QPs as one array (*out_qp_gpus)[i] for qps[i]. The array is freed with
  * doca_gpu_verbs_unexport_multi_qps_dev(), which comes before the QPs are unexported.
- * INVALID_VALUE: NULL, num_qps 0, or a QP that already has a device handle. NO_MEMORY, DRIVER.
+ * INVALID_VALUE: NULL, num_qps 0, a QP that already has a device handle or is there twice.
+ * NO_MEMORY, DRIVER.
  */
 doca_error_t doca_gpu_verbs_export_multi_qps_dev(struct doca_gpu *gpu_dev,
 						 struct doca_gpu_verbs_qp **qps,

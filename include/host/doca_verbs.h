@@ -473,7 +473,8 @@ doca_verbs_device_attr_get_is_qp_type_supported(const struct doca_verbs_device_a
  * Registers [address, address + size) for queues of this device. access_flags: enum
  * ibv_access_flags. dmabuf_id: -1 for plain memory, else a dma-buf whose bytes from dmabuf_offset
  * on are meant and that may be closed afterwards; address is then what the getters and the queues
- * report. INVALID_VALUE, NO_MEMORY, NOT_SUPPORTED (dma-buf with an rdma-core too old), DRIVER.
+ * report. INVALID_VALUE: NULL, size 0, an end beyond the address space, dmabuf_id below -1.
+ * NO_MEMORY. NOT_SUPPORTED: dma-buf with an rdma-core too old. DRIVER.
  */
 doca_error_t doca_verbs_umem_create(struct ibv_context *context, void *address, size_t size,
 				    uint32_t access_flags, int dmabuf_id, size_t dmabuf_offset,
