@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Compiles the whole device API with nvcc 13 for the architectures we name. Nothing is run.
+# Compiles the whole device API, and the facts about it, with nvcc 13 for the architectures we name.
+# Nothing is run.
 #
 # nvcc is taken from PATH, from CUDA_HOME, from /usr/local/cuda, or from a private folder
 # (build/.nvcc) into which pip puts the compiler's wheels. Without any: prints SKIP and exits 77.
@@ -54,10 +55,11 @@ if [[ -z $nvcc ]]; then
 fi
 
 echo "nvcc $(release "$nvcc"): $nvcc"
-flags=(-std=c++17 -O2 -Iinclude -Idevice -Xcompiler -Wall -Xcompiler -Wextra -Werror all-warnings)
+flags=(-std=c++17 -O2 -I. -Iinclude -Iinclude/common -Idevice -Xcompiler -Wall -Xcompiler -Wextra -Werror all-warnings)
 failed=0
 for a in "${archs[@]}"; do
-	if "$nvcc" "${flags[@]}" -arch="sm_$a" -cubin -o "build/log/check_nvcc.sm_$a.cubin" device/check_nvcc.cu \
+	if { "$nvcc" "${flags[@]}" -arch="sm_$a" -cubin -o "build/log/check_nvcc.sm_$a.cubin" device/check_nvcc.cu &&
+		"$nvcc" "${flags[@]}" -arch="sm_$a" -cubin -o "build/log/api_facts.sm_$a.cubin" sim_tests/api/facts.cu; } \
 		>"build/log/nvcc-sm_$a.log" 2>&1; then
 		echo "sm_$a: ok"
 	else

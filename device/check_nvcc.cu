@@ -4,7 +4,6 @@
  * every architecture that we name.
  */
 #include "gdakit_kernel.h"
-#include "gdakit_layout_check.h"
 #include "doca_gpunetio_dev_verbs_counter.cuh"
 
 namespace

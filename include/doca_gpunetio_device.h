@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* All device headers at once. The counter operations (doca_gpunetio_dev_verbs_counter.cuh) do not
- * exist yet. */
+/* All device headers at once. */
 #ifndef DOCA_GPUNETIO_DEVICE_H
 #define DOCA_GPUNETIO_DEVICE_H
 
@@ -10,5 +9,6 @@
 #include "device/doca_gpunetio_dev_verbs_cq.cuh"
 #include "device/doca_gpunetio_dev_verbs_qp.cuh"
 #include "device/doca_gpunetio_dev_verbs_onesided.cuh"
+#include "device/doca_gpunetio_dev_verbs_counter.cuh"
 
 #endif /* DOCA_GPUNETIO_DEVICE_H */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The ABI of the structures that host and kernels share; the header's assertions do the work. */
+/* The ABI of the structures that host and kernels share; sim_tests/api pins their offsets. */
 #include <criterion/criterion.h>
 
-#include "gdakit_layout_check.h"
+#include "common/doca_gpunetio_verbs_dev.h"
 
 Test(device_layout, an_array_of_qps_has_upstreams_stride)
 {

@@ -496,13 +496,14 @@ Test(engine_export, versions_are_compared_at_both_ends)
 
 	cr_assert_eq(doca_gpu_verbs_get_library_version(NULL), DOCA_ERROR_INVALID_VALUE);
 	cr_assert_eq(doca_gpu_verbs_get_library_version(&v), DOCA_SUCCESS);
-	cr_assert_eq(v, 0x020000);
+	cr_assert_eq(v, 0x020002);
 	cr_assert_eq(doca_gpu_verbs_check_device_code_compatibility(0x020000), DOCA_SUCCESS);
 	cr_assert_eq(doca_gpu_verbs_check_device_code_compatibility(0x01ffff),
 		     DOCA_ERROR_NOT_SUPPORTED);
-	cr_assert_eq(doca_gpu_verbs_check_device_code_compatibility(0x020001),
+	cr_assert_eq(doca_gpu_verbs_check_device_code_compatibility(0x020002), DOCA_SUCCESS);
+	cr_assert_eq(doca_gpu_verbs_check_device_code_compatibility(0x020003),
 		     DOCA_ERROR_NOT_SUPPORTED);
-	cr_assert_eq(doca_gpu_verbs_check_host_code_compatibility(0x000200), DOCA_SUCCESS);
-	cr_assert_eq(doca_gpu_verbs_check_host_code_compatibility(0x0001ff),
+	cr_assert_eq(doca_gpu_verbs_check_host_code_compatibility(0x020000), DOCA_SUCCESS);
+	cr_assert_eq(doca_gpu_verbs_check_host_code_compatibility(0x01ffff),
 		     DOCA_ERROR_NOT_SUPPORTED);
 }

@@ -3,9 +3,9 @@
  * Numbers and wire structures that the host library and the kernels share: version words, mlx5
  * opcodes, control-segment flags, WQE segments and CQEs, and the policy enums of the device API.
  *
- * Names and values are those of NVIDIA GPUNetIO 2.0.1's header of the same name, so that a program
+ * Names and values are those of NVIDIA GPUNetIO 2.0.2's header of the same name, so that a program
  * written for it compiles unchanged. Layouts follow the mlx5 PRM (send queue WQE format, CQE
- * format). Fields typed __be* are big endian in memory. test_device_layout pins every value.
+ * format). Fields typed __be* are big endian in memory. sim_tests/api pins every value.
  *
  * Valid as C17, C++17 and CUDA.
  */
@@ -21,11 +21,11 @@
 extern "C" {
 #endif
 
-/* Versions: one word, major << 16 | minor << 8 | patch. The numbers are those that GPUNetIO 2.0.1
- * reports about itself (its headers still say 2.0.0). */
+/* Versions: one word, major << 16 | minor << 8 | patch. 2.0.2 is what NCCL 2.30 carries; GPUNetIO
+ * 2.0.1 calls itself 2.0.0. */
 #define DOCA_GPUNETIO_VERSION_MAJOR 2
 #define DOCA_GPUNETIO_VERSION_MINOR 0
-#define DOCA_GPUNETIO_VERSION_PATCH 0
+#define DOCA_GPUNETIO_VERSION_PATCH 2
 
 #define DOCA_GPUNETIO_VERSION_MAJOR_SHIFT 16
 #define DOCA_GPUNETIO_VERSION_MINOR_SHIFT 8
@@ -50,8 +50,8 @@ extern "C" {
 			    DOCA_GPUNETIO_MIN_COMPAT_DEVICE_CODE_VERSION_MINOR,                    \
 			    DOCA_GPUNETIO_MIN_COMPAT_DEVICE_CODE_VERSION_PATCH)
 
-#define DOCA_GPUNETIO_MIN_COMPAT_HOST_CODE_VERSION_MAJOR 0
-#define DOCA_GPUNETIO_MIN_COMPAT_HOST_CODE_VERSION_MINOR 2
+#define DOCA_GPUNETIO_MIN_COMPAT_HOST_CODE_VERSION_MAJOR 2
+#define DOCA_GPUNETIO_MIN_COMPAT_HOST_CODE_VERSION_MINOR 0
 #define DOCA_GPUNETIO_MIN_COMPAT_HOST_CODE_VERSION_PATCH 0
 #define DOCA_GPUNETIO_MIN_COMPAT_HOST_CODE_VERSION                                                 \
 	GDAKIT_VERSION_WORD(DOCA_GPUNETIO_MIN_COMPAT_HOST_CODE_VERSION_MAJOR,                      \

@@ -7,7 +7,7 @@
  * Two of upstream's reserved areas carry state of ours; both are right when zero, so a QP image
  * made by upstream's host library works as well.
  *
- * Valid as C17, C++17 and CUDA. test_device_layout pins every offset.
+ * Valid as C17, C++17 and CUDA. sim_tests/api pins every offset.
  */
 #ifndef DOCA_GPUNETIO_VERBS_DEV_H
 #define DOCA_GPUNETIO_VERBS_DEV_H
