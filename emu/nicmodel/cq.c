@@ -50,7 +50,7 @@ static void cq_die(struct nm_cq *cq, uint8_t syndrome)
 	if (cq->dead)
 		return;
 	nm_diagnose(
-		nic, 0,
+		nic, syndrome == NM_CQ_OVERRUN ? NM_DIAG_CQ_OVERRUN : NM_DIAG_MEMORY, 0,
 		syndrome == NM_CQ_OVERRUN
 			? "CQ 0x%x: overrun: %u CQEs are not consumed (consumer index 0x%x) and "
 			  "another one is due"

@@ -135,7 +135,7 @@ static void ring_sq(struct nm_nic *nic, struct nm_uar *uar, uint32_t offset, uin
 	struct nm_qp *qp = (struct nm_qp *)nm_obj_get(nic, NM_OBJ_QP, qpn);
 
 	if (!qp || !qp->rc || !qp->has_sq) {
-		nm_diagnose(nic, qpn,
+		nm_diagnose(nic, NM_DIAG_DOORBELL_TARGET, qpn,
 			    "the doorbell 0x%016llx at offset 0x%x of UAR page %u names QP 0x%06x, "
 			    "which %s: "
 			    "ignored",
@@ -144,11 +144,12 @@ static void ring_sq(struct nm_nic *nic, struct nm_uar *uar, uint32_t offset, uin
 		return;
 	}
 	if (qp->uar != uar)
-		nm_diagnose(nic, qpn,
+		nm_diagnose(nic, NM_DIAG_DOORBELL_PAGE, qpn,
 			    "QP 0x%06x belongs to UAR page %u, its doorbell was rung on page %u",
 			    qpn, qp->uar->obj.number, uar->obj.number);
 	if (qp->state == PRM_QP_RST) {
-		nm_diagnose(nic, qpn, "the doorbell of QP 0x%06x was rung in RESET: ignored", qpn);
+		nm_diagnose(nic, NM_DIAG_DOORBELL_STATE, qpn,
+			    "the doorbell of QP 0x%06x was rung in RESET: ignored", qpn);
 		return;
 	}
 	rc_req_candidate(qp, index, "the doorbell");
@@ -161,7 +162,7 @@ static void ring_cq(struct nm_nic *nic, struct nm_uar *uar, uint32_t offset, uin
 	struct nm_cq *cq = (struct nm_cq *)nm_obj_get(nic, NM_OBJ_CQ, cqn);
 
 	if (!cq) {
-		nm_diagnose(nic, 0,
+		nm_diagnose(nic, NM_DIAG_DOORBELL_TARGET, 0,
 			    "the doorbell 0x%016llx at offset 0x%x of UAR page %u arms CQ 0x%06x, "
 			    "which does "
 			    "not exist: ignored",
@@ -206,7 +207,7 @@ void nm_nic_doorbell(struct nm_nic *nic, uint32_t uar_page, uint32_t offset, uin
 		     (offset >= PRM_UAR_BF && offset < BF_END && offset % 8 == 0);
 
 	if (!uar || !known) {
-		nm_diagnose(nic, 0,
+		nm_diagnose(nic, NM_DIAG_DOORBELL_PLACE, 0,
 			    "a write of 0x%016llx to offset 0x%x of UAR page %u, %s: ignored",
 			    (unsigned long long)value, offset, uar_page,
 			    uar ? "where no doorbell is" : "which is not allocated");

@@ -41,7 +41,7 @@ static void eq_put(struct nm_eq *eq, struct nm_ring_entry *e)
 	int rc;
 
 	if (used >= size && !eq->overrun_ignore) {
-		nm_diagnose(eq->obj.nic, 0,
+		nm_diagnose(eq->obj.nic, NM_DIAG_EQ_FULL, 0,
 			    "EQ %u: full (%u entries, consumer index 0x%x): event 0x%02x is lost",
 			    eq->obj.number, size, eq->consumer, e->bytes[PRM_EQE_TYPE]);
 		return;
@@ -53,11 +53,13 @@ static void eq_put(struct nm_eq *eq, struct nm_ring_entry *e)
 			: nm_ring_store(eq->obj.nic, &eq->mem, e->off, NM_DMA_EQE, e->bytes);
 	assert(rc != -ENOTSUP); /* without a writer the whole ring is mapped */
 	if (rc == -EFAULT) {
-		nm_diagnose(eq->obj.nic, 0, "EQ %u: its ring is unreachable: event 0x%02x is lost",
-			    eq->obj.number, e->bytes[PRM_EQE_TYPE]);
+		nm_diagnose(eq->obj.nic, NM_DIAG_MEMORY, 0,
+			    "EQ %u: its ring is unreachable: event 0x%02x is lost", eq->obj.number,
+			    e->bytes[PRM_EQE_TYPE]);
 	} else if (rc) {
-		nm_diagnose(eq->obj.nic, 0, "EQ %u: no memory: event 0x%02x is lost",
-			    eq->obj.number, e->bytes[PRM_EQE_TYPE]);
+		nm_diagnose(eq->obj.nic, NM_DIAG_EQ_FULL, 0,
+			    "EQ %u: no memory: event 0x%02x is lost", eq->obj.number,
+			    e->bytes[PRM_EQE_TYPE]);
 	} else if (eq->writer) {
 		eq_busy(eq);
 	} else {
@@ -155,7 +157,8 @@ void nm_eq_doorbell(struct nm_nic *nic, uint32_t value)
 	if (eq)
 		eq->consumer = value & NM_EQ_INDEX_MASK;
 	else
-		nm_diagnose(nic, 0, "EQ doorbell 0x%08x names EQ %u, which does not exist", value,
+		nm_diagnose(nic, NM_DIAG_DOORBELL_TARGET, 0,
+			    "EQ doorbell 0x%08x names EQ %u, which does not exist", value,
 			    value >> 24);
 }
 
@@ -169,8 +172,8 @@ bool nm_eq_progress(struct nm_eq *eq)
 			   eq);
 	if (rc >= 0)
 		return rc > 0;
-	nm_diagnose(eq->obj.nic, 0, "EQ %u: its ring is unreachable: events are lost",
-		    eq->obj.number);
+	nm_diagnose(eq->obj.nic, NM_DIAG_MEMORY, 0,
+		    "EQ %u: its ring is unreachable: events are lost", eq->obj.number);
 	nm_ring_destroy(eq->writer, eq->mem.space);
 	eq->writer = nm_ring_create();
 	return true;

@@ -200,18 +200,41 @@ enum nm_verdict nm_point(struct nm_nic *nic, struct nm_event *ev)
 	return verdict;
 }
 
-void nm_diagnose(struct nm_nic *nic, uint32_t qpn, const char *fmt, ...)
+static __attribute__((format(printf, 3, 0))) void diagnose(struct nm_nic *nic, struct nm_event *ev,
+							   const char *fmt, va_list ap)
 {
 	char why[NM_WHY_MAX];
-	struct nm_event ev = {.kind = NM_EV_DIAGNOSIS, .qpn = qpn, .why = why};
-	va_list ap;
 
 	if (!nm_watched(nic, NM_EV_DIAGNOSIS))
 		return;
-	va_start(ap, fmt);
 	vsnprintf(why, sizeof(why), fmt, ap);
+	ev->why = why;
+	nm_observe(nic, ev);
+}
+
+void nm_diagnose(struct nm_nic *nic, enum nm_diag code, uint32_t qpn, const char *fmt, ...)
+{
+	struct nm_event ev = {.kind = NM_EV_DIAGNOSIS, .qpn = qpn, .diagnosis = {.code = code}};
+	va_list ap;
+
+	va_start(ap, fmt);
+	diagnose(nic, &ev, fmt, ap);
 	va_end(ap);
-	nm_observe(nic, &ev);
+}
+
+void nm_diagnose_wqe(struct nm_nic *nic, enum nm_diag code, uint32_t qpn, uint16_t wqe_idx,
+		     const char *fmt, ...)
+{
+	struct nm_event ev = {
+		.kind = NM_EV_DIAGNOSIS,
+		.qpn = qpn,
+		.diagnosis = {.code = code, .has_wqe = true, .wqe_idx = wqe_idx},
+	};
+	va_list ap;
+
+	va_start(ap, fmt);
+	diagnose(nic, &ev, fmt, ap);
+	va_end(ap);
 }
 
 /* ---- run list ---- */

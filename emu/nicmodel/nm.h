@@ -209,6 +209,37 @@ enum nm_event_kind {
 	NM_EV_KINDS
 };
 
+/* What a diagnosis is about, for those who do not read sentences. */
+enum nm_diag {
+	NM_DIAG_DOORBELL_TARGET, /* a doorbell names a queue that does not exist */
+	NM_DIAG_DOORBELL_PAGE,	 /* rung on a page that is not the queue's */
+	NM_DIAG_DOORBELL_STATE,	 /* rung for a queue in RESET */
+	NM_DIAG_DOORBELL_PLACE,	 /* a write where no register is */
+	NM_DIAG_PRODUCER,	 /* doorbell or record beyond what the ring holds */
+	NM_DIAG_WQE_INDEX,	/* a WQE with another index than the next one's: stale, misplaced */
+	NM_DIAG_WQE_QPN,	/* with another queue's number */
+	NM_DIAG_WQE,		/* that cannot be executed as it is */
+	NM_DIAG_KEY,		/* a local key does not allow it */
+	NM_DIAG_MEMORY,		/* registered memory, a ring or a record cannot be accessed */
+	NM_DIAG_UMR,		/* a key cannot be changed as a WQE says */
+	NM_DIAG_REQUEST_ACCESS, /* the peer's request: a remote key does not allow it */
+	NM_DIAG_REQUEST_INVALID, /* it is none that the QP takes */
+	NM_DIAG_REQUEST_OP,	 /* this side cannot do it: its receive WQE, its memory */
+	NM_DIAG_REFUSED,	 /* the peer answered so */
+	NM_DIAG_RETRY,		 /* the peer never answered */
+	NM_DIAG_RNR_RETRY,	 /* the peer never had a receive WQE */
+	NM_DIAG_NO_RECEIVE,	 /* no receive WQE for a message */
+	NM_DIAG_RESPONSE,	 /* the response is not what was asked for */
+	NM_DIAG_Q_KEY,		 /* a datagram with another Q_Key */
+	NM_DIAG_CQ_OVERRUN,
+	NM_DIAG_EQ_FULL,
+	NM_DIAG_SRQ,	/* a shared receive queue is in error */
+	NM_DIAG_ERROR,	/* a WQE completes in error: codes of its CQE */
+	NM_DIAG_PACKET, /* a packet is not for us, or malformed: dropped */
+	NM_DIAG_LOSS,	/* packets are missing, late or come again: recovered from */
+	NM_DIAGS
+};
+
 struct nm_event {
 	enum nm_event_kind kind;
 	uint64_t time_ns;
@@ -253,6 +284,11 @@ struct nm_event {
 		struct {
 			uint8_t from, to; /* enum prm_qp_state */
 		} state;
+		struct {
+			enum nm_diag code;
+			bool has_wqe;
+			uint16_t wqe_idx; /* of a send WQE, as in fetch */
+		} diagnosis;
 	};
 	const char *why;	 /* a sentence, or NULL; valid during the call only */
 	enum nm_verdict verdict; /* of the hook, for observers: what became of it */

@@ -691,8 +691,11 @@ static inline int nm_touch_key(struct nm_nic *nic, uint32_t qpn, enum nm_purpose
 	return nm_touch_key_watched(nic, qpn, purpose, to_space, mkey, va, len);
 }
 /* The NIC refuses or drops something: one sentence for the observers. */
-void nm_diagnose(struct nm_nic *nic, uint32_t qpn, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
+void nm_diagnose(struct nm_nic *nic, enum nm_diag code, uint32_t qpn, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+/* About a WQE of the QP's send queue. */
+void nm_diagnose_wqe(struct nm_nic *nic, enum nm_diag code, uint32_t qpn, uint16_t wqe_idx,
+		     const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 /* ---- scheduling (nic.c) ---- */
 
 void nm_qp_schedule(struct nm_qp *qp);	     /* has work: progress will serve it; idempotent */

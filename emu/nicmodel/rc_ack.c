@@ -81,12 +81,13 @@ static void go_back(struct nm_qp *qp)
 	if (req->una_seq == req->head)
 		return;
 	if (req->retry_left == 0) {
-		nm_diagnose(qp->obj.nic, qp->obj.number,
-			    "WQE %u: PSN 0x%06x was sent 1 + %u times to QP 0x%06x without an "
-			    "answer: retries "
-			    "exceeded",
-			    rc_swqe_at(req, req->una_seq)->wqe_idx, req->una, qp->retry_count,
-			    qp->remote_qpn);
+		nm_diagnose_wqe(qp->obj.nic, NM_DIAG_RETRY, qp->obj.number,
+				rc_swqe_at(req, req->una_seq)->wqe_idx,
+				"WQE %u: PSN 0x%06x was sent 1 + %u times to QP 0x%06x without an "
+				"answer: retries "
+				"exceeded",
+				rc_swqe_at(req, req->una_seq)->wqe_idx, req->una, qp->retry_count,
+				qp->remote_qpn);
 		rc_req_fail(qp, req->una_seq, RC_CAUSE_RETRY);
 		return;
 	}
@@ -102,7 +103,7 @@ static void implied_nak(struct nm_qp *qp, uint32_t psn)
 
 	if (req->implied)
 		return;
-	nm_diagnose(qp->obj.nic, qp->obj.number,
+	nm_diagnose(qp->obj.nic, NM_DIAG_LOSS, qp->obj.number,
 		    "an answer to PSN 0x%06x came, but a READ or atomic waits for PSN 0x%06x: its "
 		    "response was "
 		    "lost, it is asked for again",
@@ -121,11 +122,12 @@ static void take_rnr(struct nm_qp *qp, uint8_t timer)
 	NM_COUNT(qp, rnr_naks, 1);
 	if (qp->rnr_retry != 7) {
 		if (req->rnr_left == 0) {
-			nm_diagnose(qp->obj.nic, qp->obj.number,
-				    "WQE %u: QP 0x%06x had no receive WQE 1 + %u times: RNR "
-				    "retries exceeded",
-				    rc_swqe_at(req, req->una_seq)->wqe_idx, qp->remote_qpn,
-				    qp->rnr_retry);
+			nm_diagnose_wqe(qp->obj.nic, NM_DIAG_RNR_RETRY, qp->obj.number,
+					rc_swqe_at(req, req->una_seq)->wqe_idx,
+					"WQE %u: QP 0x%06x had no receive WQE 1 + %u times: RNR "
+					"retries exceeded",
+					rc_swqe_at(req, req->una_seq)->wqe_idx, qp->remote_qpn,
+					qp->rnr_retry);
 			NM_COUNT(qp, rnr_nak_retry_err, 1);
 			rc_req_fail(qp, req->una_seq, RC_CAUSE_RNR_RETRY);
 			return;
@@ -163,16 +165,18 @@ static void take_nak(struct nm_qp *qp, uint8_t syndrome, uint32_t psn)
 	for (size_t i = 0; i < sizeof(fatal_naks) / sizeof(fatal_naks[0]); i++) {
 		if (fatal_naks[i].syndrome != syndrome)
 			continue;
-		nm_diagnose(qp->obj.nic, qp->obj.number, "WQE %u: QP 0x%06x refused PSN 0x%06x: %s",
-			    rc_swqe_at(req, req->una_seq)->wqe_idx, qp->remote_qpn, psn,
-			    fatal_naks[i].name);
+		nm_diagnose_wqe(qp->obj.nic, NM_DIAG_REFUSED, qp->obj.number,
+				rc_swqe_at(req, req->una_seq)->wqe_idx,
+				"WQE %u: QP 0x%06x refused PSN 0x%06x: %s",
+				rc_swqe_at(req, req->una_seq)->wqe_idx, qp->remote_qpn, psn,
+				fatal_naks[i].name);
 		NM_COUNT(qp, req_remote_access_errors, syndrome == ROCE_NAK_ACCESS);
 		NM_COUNT(qp, req_remote_invalid_request, syndrome == ROCE_NAK_INV_REQ);
 		rc_req_fail(qp, req->una_seq, fatal_naks[i].cause);
 		return;
 	}
-	nm_diagnose(qp->obj.nic, qp->obj.number, "AETH syndrome 0x%02x is not defined: dropped",
-		    syndrome);
+	nm_diagnose(qp->obj.nic, NM_DIAG_PACKET, qp->obj.number,
+		    "AETH syndrome 0x%02x is not defined: dropped", syndrome);
 }
 
 static void take_ack(struct nm_qp *qp, uint8_t syndrome, uint32_t psn)
@@ -261,12 +265,13 @@ static void take_response(struct nm_qp *qp, struct nm_packet *pkt, const struct 
 	if (w->syndrome)
 		return;
 	if (!response_fits(qp, w, bth, psns_of(pkt), off, len)) {
-		nm_diagnose(qp->obj.nic, qp->obj.number,
-			    "WQE %u: %s of %u bytes for PSN 0x%06x is not the answer to %llu bytes "
-			    "from PSN "
-			    "0x%06x",
-			    w->wqe_idx, roce_ops[bth->opcode].name, len, bth->psn,
-			    (unsigned long long)w->len, w->first_psn);
+		nm_diagnose_wqe(
+			qp->obj.nic, NM_DIAG_RESPONSE, qp->obj.number, w->wqe_idx,
+			"WQE %u: %s of %u bytes for PSN 0x%06x is not the answer to %llu bytes "
+			"from PSN "
+			"0x%06x",
+			w->wqe_idx, roce_ops[bth->opcode].name, len, bth->psn,
+			(unsigned long long)w->len, w->first_psn);
 		rc_req_fail(qp, req->una_seq, RC_CAUSE_BAD_RESP);
 		return;
 	}
@@ -291,7 +296,7 @@ static void take_packet(struct nm_qp *qp, struct nm_packet *pkt, const struct ro
 	uint32_t aeth = info->flags & RF_AETH ? prm_load32(pkt->hdr + ROCE_BTH_LEN) : 0;
 
 	if (psn_diff(bth->psn, req->max_psn) >= 0) {
-		nm_diagnose(qp->obj.nic, qp->obj.number,
+		nm_diagnose(qp->obj.nic, NM_DIAG_PACKET, qp->obj.number,
 			    "%s for PSN 0x%06x, but only PSNs before 0x%06x were sent: dropped",
 			    info->name, bth->psn, req->max_psn);
 		return;
@@ -308,7 +313,7 @@ static void take_packet(struct nm_qp *qp, struct nm_packet *pkt, const struct ro
 		return;
 	}
 	if (req->una_seq == req->head || !rc_is_rd(rc_swqe_at(req, req->una_seq))) {
-		nm_diagnose(qp->obj.nic, qp->obj.number,
+		nm_diagnose(qp->obj.nic, NM_DIAG_PACKET, qp->obj.number,
 			    "%s for PSN 0x%06x, which is no READ or atomic: dropped", info->name,
 			    bth->psn);
 		return;
@@ -352,7 +357,7 @@ static bool lies_on_link(struct nm_qp *qp)
 		return false;
 	if (!req->held)
 		nm_diagnose(
-			nic, qp->obj.number,
+			nic, NM_DIAG_LOSS, qp->obj.number,
 			"no answer to PSN 0x%06x, but the NIC of QP 0x%06x has not been running "
 			"since it was sent (a stopped or starved process?): no time-out",
 			req->una, qp->remote_qpn);
@@ -388,7 +393,7 @@ void rc_timeout(struct nm_qp *qp)
 		return;
 	}
 	NM_COUNT(qp, local_ack_timeout_err, 1);
-	nm_diagnose(qp->obj.nic, qp->obj.number,
+	nm_diagnose(qp->obj.nic, NM_DIAG_LOSS, qp->obj.number,
 		    "no answer to PSN 0x%06x within %llu us: sent again, %u retries left", req->una,
 		    (unsigned long long)(t_ns / 1000), req->retry_left);
 	req->deadline_ns = now_ns + t_ns;

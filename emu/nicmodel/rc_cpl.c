@@ -66,7 +66,7 @@ void rc_fail_recv(struct nm_qp *qp, uint8_t cause)
 void rc_tell_error(struct nm_qp *qp, const char *queue, uint16_t wqe_idx, uint8_t cause,
 		   const char *to)
 {
-	nm_diagnose(qp->obj.nic, qp->obj.number,
+	nm_diagnose(qp->obj.nic, NM_DIAG_ERROR, qp->obj.number,
 		    "%s WQE %u completes with syndrome 0x%02x, vendor code 0x%02x (%s); the QP "
 		    "goes to %s",
 		    queue, wqe_idx, rc_errors[cause].syndrome, rc_errors[cause].vendor_err,

@@ -52,7 +52,8 @@ static struct nm_mkey *check_piece(struct nm_qp *qp, uint16_t wqe_idx, uint32_t 
 	if (nm_mkey_check(qp->obj.nic, lkey, va, len, need, qp->pdn, qp->obj.number, &mkey, why) ==
 	    NM_KEY_OK)
 		return mkey;
-	nm_diagnose(qp->obj.nic, qp->obj.number, "WQE %u: %s", wqe_idx, why);
+	nm_diagnose_wqe(qp->obj.nic, NM_DIAG_KEY, qp->obj.number, wqe_idx, "WQE %u: %s", wqe_idx,
+			why);
 	return NULL;
 }
 
@@ -258,8 +259,8 @@ int rc_gather(struct nm_qp *qp, uint64_t off, uint32_t *n, uint8_t *cause)
 	if (rc == 0 || rc == -EINPROGRESS)
 		return rc;
 	if (rc == -EFAULT)
-		nm_diagnose(qp->obj.nic, qp->obj.number,
-			    "WQE %u: the memory of its data segments is gone", req->wr.wqe_idx);
+		nm_diagnose_wqe(qp->obj.nic, NM_DIAG_MEMORY, qp->obj.number, req->wr.wqe_idx,
+				"WQE %u: the memory of its data segments is gone", req->wr.wqe_idx);
 	*cause = rc == -EPERM ? RC_CAUSE_LKEY : RC_CAUSE_MEMORY;
 	return -EPERM;
 }

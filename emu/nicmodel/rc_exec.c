@@ -14,6 +14,13 @@
 
 enum { STAGE_NEW, STAGE_CHECKED, STAGE_RECV };
 
+static enum nm_diag refusal_of(uint8_t nak)
+{
+	return nak == ROCE_NAK_ACCESS	 ? NM_DIAG_REQUEST_ACCESS
+	       : nak == ROCE_NAK_INV_REQ ? NM_DIAG_REQUEST_INVALID
+					 : NM_DIAG_REQUEST_OP;
+}
+
 void rc_refuse(struct nm_qp *qp, uint32_t psn, uint8_t nak, uint8_t cause, const char *fmt, ...)
 {
 	char why[NM_WHY_MAX];
@@ -22,8 +29,8 @@ void rc_refuse(struct nm_qp *qp, uint32_t psn, uint8_t nak, uint8_t cause, const
 	va_start(ap, fmt);
 	vsnprintf(why, sizeof(why), fmt, ap);
 	va_end(ap);
-	nm_diagnose(qp->obj.nic, qp->obj.number, "the request with PSN 0x%06x is refused: %s", psn,
-		    why);
+	nm_diagnose(qp->obj.nic, refusal_of(nak), qp->obj.number,
+		    "the request with PSN 0x%06x is refused: %s", psn, why);
 	qp->service->refused(qp, psn, nak, cause);
 }
 
@@ -58,7 +65,7 @@ void rc_not_ready(struct nm_qp *qp, const struct rc_op *op)
 
 static int not_ready(struct nm_qp *qp, const struct rc_op *op)
 {
-	nm_diagnose(qp->obj.nic, qp->obj.number,
+	nm_diagnose(qp->obj.nic, NM_DIAG_NO_RECEIVE, qp->obj.number,
 		    "%s with PSN 0x%06x needs a receive WQE, and all that were posted are used: %s",
 		    op->info->name, op->psn, qp->service->reliable ? "RNR NAK" : "dropped");
 	NM_COUNT(qp, out_of_buffer, 1);

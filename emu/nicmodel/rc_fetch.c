@@ -20,7 +20,7 @@ void rc_req_candidate(struct nm_qp *qp, uint16_t index, const char *from)
 	if (ahead >= 0x8000 && ahead > req->ring.bbs)
 		return;
 	if (ahead > req->ring.bbs) {
-		nm_diagnose(qp->obj.nic, qp->obj.number,
+		nm_diagnose(qp->obj.nic, NM_DIAG_PRODUCER, qp->obj.number,
 			    "%s says producer index %u, but the oldest WQE that is not done is %u "
 			    "and the "
 			    "ring has %u WQEBBs: ignored",
@@ -110,7 +110,7 @@ static int read_record(struct nm_qp *qp)
 	req->db_seen = req->db_again;
 	req->db_again = false;
 	if (rc) {
-		nm_diagnose(qp->obj.nic, qp->obj.number,
+		nm_diagnose(qp->obj.nic, NM_DIAG_MEMORY, qp->obj.number,
 			    "the doorbell record at 0x%llx cannot be read",
 			    (unsigned long long)qp->dbr.addr);
 		qp->rc->fatal = true;
@@ -190,12 +190,13 @@ static bool refetch(struct nm_qp *qp, uint32_t bbs)
 		req->fetched = req->next_idx;
 		return false;
 	}
-	nm_diagnose(qp->obj.nic, qp->obj.number,
-		    "the WQE in slot %u was to have index %u and lie before producer index %u; for "
-		    "%u us it has index %u and %u WQEBBs: executed as it is",
-		    req->next_idx & (req->ring.bbs - 1), req->next_idx, req->pi,
-		    (unsigned int)(RC_REFETCH_LIMIT_NS / 1000),
-		    nm_wqe_index(&req->ring, req->next_idx), bbs);
+	nm_diagnose_wqe(
+		qp->obj.nic, NM_DIAG_WQE_INDEX, qp->obj.number, req->next_idx,
+		"the WQE in slot %u was to have index %u and lie before producer index %u; for "
+		"%u us it has index %u and %u WQEBBs: executed as it is",
+		req->next_idx & (req->ring.bbs - 1), req->next_idx, req->pi,
+		(unsigned int)(RC_REFETCH_LIMIT_NS / 1000), nm_wqe_index(&req->ring, req->next_idx),
+		bbs);
 	return true;
 }
 

@@ -170,20 +170,20 @@ static bool acceptable(struct nm_qp *qp, const struct nm_packet *pkt, const stru
 	struct nm_nic *nic = qp->obj.nic;
 
 	if (info->st != qp->st || !state_receives(qp, (info->flags & RF_RESP) != 0)) {
-		nm_diagnose(nic, qp->obj.number,
+		nm_diagnose(nic, NM_DIAG_PACKET, qp->obj.number,
 			    "%s with PSN 0x%06x for a QP in state %u of service %s: dropped",
 			    info->name, bth->psn, qp->state, qp->service->name);
 		return false;
 	}
 	if ((bth->pkey & 0x7fff) != (ROCE_PKEY & 0x7fff)) {
-		nm_diagnose(nic, qp->obj.number,
+		nm_diagnose(nic, NM_DIAG_PACKET, qp->obj.number,
 			    "%s with partition key 0x%04x, expected 0x%04x: dropped", info->name,
 			    bth->pkey, ROCE_PKEY);
 		return false;
 	}
 	if (qp->service->connected && !from_peer(qp, pkt)) {
 		nm_diagnose(
-			nic, qp->obj.number,
+			nic, NM_DIAG_PACKET, qp->obj.number,
 			"%s with PSN 0x%06x comes from another address than the peer's: dropped",
 			info->name, bth->psn);
 		return false;
@@ -264,7 +264,8 @@ static void to_one(struct nm_nic *nic, struct nm_packet *pkt, const struct roce_
 	struct nm_qp *qp = (struct nm_qp *)nm_obj_get(nic, NM_OBJ_QP, bth->dqpn);
 
 	if (!qp)
-		nm_diagnose(nic, bth->dqpn, "%s for QP 0x%06x, which does not exist: dropped",
+		nm_diagnose(nic, NM_DIAG_PACKET, bth->dqpn,
+			    "%s for QP 0x%06x, which does not exist: dropped",
 			    roce_ops[bth->opcode].name, bth->dqpn);
 	else if (!acceptable(qp, pkt, bth))
 		qp = NULL;
@@ -284,7 +285,8 @@ static void receive_once(struct nm_nic *nic, struct nm_packet *pkt)
 
 	if (wrong) {
 		nic->counters.rx_packets++;
-		nm_diagnose(nic, 0, "a packet of opcode 0x%02x, header %u, payload %u: %s: dropped",
+		nm_diagnose(nic, NM_DIAG_PACKET, 0,
+			    "a packet of opcode 0x%02x, header %u, payload %u: %s: dropped",
 			    pkt->hdr[0], pkt->hdr_len, pkt->payload_len, wrong);
 		return;
 	}

@@ -89,9 +89,10 @@ static void append(struct nm_qp *qp)
 		snprintf(why, sizeof(why), "WQE %u: message of %llu bytes, the QP allows 2^%u",
 			 wr->wqe_idx, (unsigned long long)wr->len, log_msg_max);
 	} else if (wr->qpn_seen != qp->obj.number) {
-		nm_diagnose(qp->obj.nic, qp->obj.number,
-			    "WQE %u names QP 0x%06x in its control segment: executed all the same",
-			    wr->wqe_idx, wr->qpn_seen);
+		nm_diagnose_wqe(
+			qp->obj.nic, NM_DIAG_WQE_QPN, qp->obj.number, wr->wqe_idx,
+			"WQE %u names QP 0x%06x in its control segment: executed all the same",
+			wr->wqe_idx, wr->qpn_seen);
 	}
 	*w = (struct rc_swqe){
 		.len = wr->len,
@@ -114,7 +115,7 @@ static void append(struct nm_qp *qp)
 	NM_COUNT(qp, wqes, 1);
 	rc_gather_reset(qp);
 	if (cause) {
-		nm_diagnose(qp->obj.nic, qp->obj.number, "%s", why);
+		nm_diagnose_wqe(qp->obj.nic, NM_DIAG_WQE, qp->obj.number, wr->wqe_idx, "%s", why);
 		rc_req_fail(qp, req->head - 1, cause);
 	}
 }
@@ -129,9 +130,9 @@ static int current_wqe(struct nm_qp *qp)
 	if (req->cur == req->head) {
 		rc = rc_req_fetch(qp);
 		if (rc == -EFAULT) {
-			nm_diagnose(qp->obj.nic, qp->obj.number,
-				    "the send queue's memory cannot be read at WQE %u",
-				    req->next_idx);
+			nm_diagnose_wqe(qp->obj.nic, NM_DIAG_MEMORY, qp->obj.number, req->next_idx,
+					"the send queue's memory cannot be read at WQE %u",
+					req->next_idx);
 			qp->rc->fatal = true;
 			return -EAGAIN;
 		}
@@ -307,9 +308,9 @@ static int pass_silent(struct nm_qp *qp, struct rc_swqe *w)
 	if (w->kind == NM_WR_WAIT) {
 		rc = rc_wait(qp, req->wr.wait_cqn, req->wr.wait_index);
 		if (rc == -EPERM)
-			nm_diagnose(qp->obj.nic, qp->obj.number,
-				    "WQE %u: WAIT names CQ 0x%06x, which does not exist",
-				    w->wqe_idx, req->wr.wait_cqn);
+			nm_diagnose_wqe(qp->obj.nic, NM_DIAG_WQE, qp->obj.number, w->wqe_idx,
+					"WQE %u: WAIT names CQ 0x%06x, which does not exist",
+					w->wqe_idx, req->wr.wait_cqn);
 	}
 	if (w->kind == NM_WR_UMR && !w->executed) {
 		rc = rc_umr(qp, &cause);

@@ -197,7 +197,7 @@ static void duplicate_rd(struct nm_qp *qp, const struct rc_op *op)
 		return;
 	}
 	nm_diagnose(
-		qp->obj.nic, qp->obj.number,
+		qp->obj.nic, NM_DIAG_PACKET, qp->obj.number,
 		"a repeated %s with PSN 0x%06x is none of the last %u READs and atomics: dropped",
 		op->info->name, op->psn, resp->nrds);
 }
@@ -223,7 +223,7 @@ static void out_of_sequence(struct nm_qp *qp, const struct rc_op *op)
 	NM_COUNT(qp, out_of_sequence, 1);
 	if (resp->silent)
 		return;
-	nm_diagnose(qp->obj.nic, qp->obj.number,
+	nm_diagnose(qp->obj.nic, NM_DIAG_LOSS, qp->obj.number,
 		    "%s with PSN 0x%06x came, PSN 0x%06x was expected: NAK sequence error",
 		    op->info->name, op->psn, resp->epsn);
 	resp->silent = true;
@@ -298,7 +298,7 @@ static void lost(struct nm_qp *qp, const struct rc_op *op)
 {
 	struct rc_resp *resp = &qp->rc->resp;
 
-	nm_diagnose(qp->obj.nic, qp->obj.number,
+	nm_diagnose(qp->obj.nic, NM_DIAG_LOSS, qp->obj.number,
 		    "the payload of %s with PSN 0x%06x is gone: taken as lost", op->info->name,
 		    op->psn);
 	resp->epsn = op->psn;

@@ -15,7 +15,7 @@ static int read_producer(struct nm_qp *qp)
 	if (rc)
 		return rc;
 	if ((uint16_t)(word - resp->rq_ci) > 1u << qp->log_rq_size) {
-		nm_diagnose(qp->obj.nic, qp->obj.number,
+		nm_diagnose(qp->obj.nic, NM_DIAG_PRODUCER, qp->obj.number,
 			    "the record says %u receive WQEs were posted, but %u are consumed and "
 			    "the ring "
 			    "holds %u: ignored",

@@ -22,7 +22,8 @@ static uint32_t stride_of(const struct nm_srq *srq)
 /* Nothing more can be taken. Its QPs find out when they need a WQE. */
 static void die(struct nm_srq *srq, const char *why)
 {
-	nm_diagnose(srq->obj.nic, 0, "SRQ 0x%06x is in error: %s", srq->obj.number, why);
+	nm_diagnose(srq->obj.nic, NM_DIAG_SRQ, 0, "SRQ 0x%06x is in error: %s", srq->obj.number,
+		    why);
 	rc_xfer_cancel(&srq->xfer);
 	srq->fetching = false;
 	srq->dead = true;
@@ -42,7 +43,7 @@ static int read_producer(struct nm_srq *srq)
 		return -EBADMSG;
 	}
 	if ((uint16_t)(word - srq->taken) > size_of(srq)) {
-		nm_diagnose(srq->obj.nic, 0,
+		nm_diagnose(srq->obj.nic, NM_DIAG_PRODUCER, 0,
 			    "SRQ 0x%06x: the record says %u WQEs were posted, but %u are taken and "
 			    "the queue holds %u",
 			    srq->obj.number, word & 0xffff, srq->taken, size_of(srq));

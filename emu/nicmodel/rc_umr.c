@@ -123,8 +123,8 @@ static int read_list(struct nm_qp *qp, uint8_t *cause)
 		nm_wqe_sge(&req->ring, &req->wr, NM_UMR_XLT_OW, &sge);
 		if (nm_mkey_check(qp->obj.nic, sge.lkey, sge.va, len, NM_ACC_LR, qp->pdn,
 				  qp->obj.number, &mkey, why) != NM_KEY_OK) {
-			nm_diagnose(qp->obj.nic, qp->obj.number, "WQE %u: %s", req->wr.wqe_idx,
-				    why);
+			nm_diagnose_wqe(qp->obj.nic, NM_DIAG_KEY, qp->obj.number, req->wr.wqe_idx,
+					"WQE %u: %s", req->wr.wqe_idx, why);
 			*cause = RC_CAUSE_LKEY;
 			return -EPERM;
 		}
@@ -135,8 +135,9 @@ static int read_list(struct nm_qp *qp, uint8_t *cause)
 	}
 	if (rc == 0 || rc == -EINPROGRESS)
 		return rc;
-	nm_diagnose(qp->obj.nic, qp->obj.number,
-		    "WQE %u: the list that its data segment names cannot be read", req->wr.wqe_idx);
+	nm_diagnose_wqe(qp->obj.nic, NM_DIAG_MEMORY, qp->obj.number, req->wr.wqe_idx,
+			"WQE %u: the list that its data segment names cannot be read",
+			req->wr.wqe_idx);
 	*cause = RC_CAUSE_MEMORY;
 	return -EPERM;
 }
@@ -202,8 +203,8 @@ int rc_umr(struct nm_qp *qp, uint8_t *cause)
 	rc_umr_drop(qp);
 	if (!why)
 		return 0;
-	nm_diagnose(qp->obj.nic, qp->obj.number, "WQE %u: UMR of mkey 0x%x is refused: %s",
-		    wr->wqe_idx, wr->imm, why);
+	nm_diagnose_wqe(qp->obj.nic, NM_DIAG_UMR, qp->obj.number, wr->wqe_idx,
+			"WQE %u: UMR of mkey 0x%x is refused: %s", wr->wqe_idx, wr->imm, why);
 	*cause = RC_CAUSE_BIND;
 	return -EPERM;
 }

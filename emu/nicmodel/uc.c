@@ -33,7 +33,7 @@ static bool in_message(struct nm_qp *qp, const struct rc_op *op)
 	if (gap)
 		NM_COUNT(qp, out_of_sequence, 1);
 	if (lost)
-		nm_diagnose(qp->obj.nic, qp->obj.number,
+		nm_diagnose(qp->obj.nic, NM_DIAG_LOSS, qp->obj.number,
 			    "%s with PSN 0x%06x came in the middle of a message, PSN 0x%06x was "
 			    "expected: the message is lost",
 			    op->info->name, op->psn, resp->epsn);
@@ -42,7 +42,7 @@ static bool in_message(struct nm_qp *qp, const struct rc_op *op)
 		resp->open = 0;
 	if (!(flags & RF_FIRST) && !resp->open) {
 		if (!lost && !resp->silent)
-			nm_diagnose(qp->obj.nic, qp->obj.number,
+			nm_diagnose(qp->obj.nic, NM_DIAG_LOSS, qp->obj.number,
 				    "%s with PSN 0x%06x continues no message: dropped, and so is "
 				    "what follows until a message begins",
 				    op->info->name, op->psn);
@@ -72,8 +72,8 @@ void uc_receive(struct nm_qp *qp, struct nm_packet *pkt, const struct roce_bth *
 	op.message = resp->message;
 	why = malformed(qp, &op);
 	if (why) {
-		nm_diagnose(qp->obj.nic, qp->obj.number, "%s of %u bytes: %s: the message is lost",
-			    op.info->name, op.len, why);
+		nm_diagnose(qp->obj.nic, NM_DIAG_PACKET, qp->obj.number,
+			    "%s of %u bytes: %s: the message is lost", op.info->name, op.len, why);
 		ur_lose(qp, &op);
 		return;
 	}

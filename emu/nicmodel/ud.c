@@ -64,14 +64,15 @@ static int check(struct nm_qp *qp, const struct rc_swqe *w, struct nm_route *rou
 	const char *why = route_of(qp->obj.nic, &qp->rc->req.wr.av, route);
 
 	if (why) {
-		nm_diagnose(qp->obj.nic, qp->obj.number, "WQE %u: %s", w->wqe_idx, why);
+		nm_diagnose_wqe(qp->obj.nic, NM_DIAG_WQE, qp->obj.number, w->wqe_idx, "WQE %u: %s",
+				w->wqe_idx, why);
 		rc_req_fail(qp, qp->rc->req.cur, RC_CAUSE_WQE);
 		return -EPERM;
 	}
 	if (w->len > qp->mtu) {
-		nm_diagnose(qp->obj.nic, qp->obj.number,
-			    "WQE %u: a datagram of %llu bytes, the port's MTU is %u", w->wqe_idx,
-			    (unsigned long long)w->len, qp->mtu);
+		nm_diagnose_wqe(qp->obj.nic, NM_DIAG_WQE, qp->obj.number, w->wqe_idx,
+				"WQE %u: a datagram of %llu bytes, the port's MTU is %u",
+				w->wqe_idx, (unsigned long long)w->len, qp->mtu);
 		rc_req_fail(qp, qp->rc->req.cur, RC_CAUSE_LENGTH);
 		return -EPERM;
 	}
@@ -159,14 +160,14 @@ void ud_receive(struct nm_qp *qp, struct nm_packet *pkt, const struct roce_bth *
 	if (resp->dead)
 		return;
 	if (qkey != qp->qkey) {
-		nm_diagnose(nic, qp->obj.number,
+		nm_diagnose(nic, NM_DIAG_Q_KEY, qp->obj.number,
 			    "a datagram from QP 0x%06x has Q_Key 0x%08x, the QP's is 0x%08x: "
 			    "dropped",
 			    prm_load32(pkt->hdr + ROCE_BTH_LEN + 4) & 0xffffff, qkey, qp->qkey);
 		return;
 	}
 	if (pkt->segs > 1 || pkt->payload_len > qp->mtu) {
-		nm_diagnose(nic, qp->obj.number,
+		nm_diagnose(nic, NM_DIAG_PACKET, qp->obj.number,
 			    "a datagram of %u bytes, the port's MTU is %u: dropped",
 			    pkt->payload_len, qp->mtu);
 		return;

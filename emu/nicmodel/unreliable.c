@@ -77,7 +77,7 @@ void ur_accept(struct nm_qp *qp, struct rc_op *op)
 	if (!qp->rc->resp.queue)
 		rc = execute(qp, op);
 	if (rc == -EINPROGRESS && !rc_enqueue(qp, op)) {
-		nm_diagnose(qp->obj.nic, qp->obj.number,
+		nm_diagnose(qp->obj.nic, NM_DIAG_LOSS, qp->obj.number,
 			    "%s with PSN 0x%06x finds %u packets waiting for memory: dropped",
 			    op->info->name, op->psn, qp->rc->resp.nqueue);
 		ur_lose(qp, op);

@@ -60,7 +60,7 @@ void xrc_receive(struct nm_qp *qp, struct nm_packet *pkt, const struct roce_bth 
 		if (!response)
 			nm_qp_schedule_first(qp);
 	} else {
-		nm_diagnose(qp->obj.nic, qp->obj.number,
+		nm_diagnose(qp->obj.nic, NM_DIAG_PACKET, qp->obj.number,
 			    "%s with PSN 0x%06x for an XRC QP that %s: dropped",
 			    roce_ops[bth->opcode].name, bth->psn,
 			    response ? "sends nothing" : "is no target");
