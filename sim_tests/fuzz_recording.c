@@ -2,7 +2,7 @@
 /*
  * libFuzzer target: a recording is a file that anybody may have written. Every byte that the reader
  * hands out is read, and each event is decoded as `gdakit show` does, to text, to JSON and into a
- * picture.
+ * picture, and compared as `gdakit trace-diff` does.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +11,7 @@
 
 #include "emu/observe/recording.h"
 #include "tools/show.h"
+#include "tools/trace.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -50,6 +51,43 @@ static void show(const struct rec_event *ev)
 	decode(&json, &types, ev);
 }
 
+static bool load(struct trace *t, const uint8_t *data, size_t size)
+{
+	char why[REC_WHY_MAX] = "";
+	FILE *f = size ? fmemopen((void *)(uintptr_t)data, size, "r") : NULL;
+	bool loaded;
+
+	if (!f) {
+		memset(t, 0, sizeof(*t));
+		return false;
+	}
+	loaded = !trace_load(t, f, UINT32_MAX, data[size - 1] & 1, why);
+	if (!loaded && !why[0])
+		abort(); /* refused without a reason */
+	fclose(f);
+	return loaded;
+}
+
+/* With itself, which is no difference, and with its first half. */
+static void trace_diff(const uint8_t *data, size_t size)
+{
+	struct trace a, b, half;
+	struct diff same = {0}, other = {0};
+
+	if (load(&a, data, size) && load(&b, data, size)) {
+		trace_compare(&a, &b, &same);
+		if (same.n && !same.no_memory)
+			abort();
+		if (load(&half, data, size / 2))
+			trace_compare(&a, &half, &other);
+		trace_free(&half);
+		trace_free(&b);
+	}
+	trace_free(&a);
+	diff_free(&same);
+	diff_free(&other);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct timeline *timeline = timeline_new(0);
@@ -81,5 +119,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort(); /* refused without a reason */
 	recording_close(r);
 	fclose(f);
+	trace_diff(data, size);
 	return 0;
 }

@@ -121,6 +121,7 @@ void observe_finish(void);
 /* ---- show.c, stat.c ---- */
 
 int main_show(int argc, char **argv);
+int main_trace_diff(int argc, char **argv);
 int main_stat(int argc, char **argv);
 
 /* 0: `gdakit run` can work on this machine; 1: not, said what is missing. */

@@ -220,6 +220,7 @@ static const struct {
 	{"run", "run a program on a host that has a ConnectX", main_run},
 	{"stat", "show what the NICs of running programs count", main_stat},
 	{"show", "print what `run --record` recorded", main_show},
+	{"trace-diff", "compare two recordings", main_trace_diff},
 	{"doctor", "say what this machine lacks for it", main_doctor},
 };
 enum { NCOMMANDS = sizeof(commands) / sizeof(commands[0]) };
@@ -228,7 +229,7 @@ static void usage(FILE *f)
 {
 	fputs("Usage: gdakit COMMAND [OPTION...]\n\n", f);
 	for (int i = 0; i < NCOMMANDS; i++)
-		fprintf(f, "  %-8s %s\n", commands[i].name, commands[i].doc);
+		fprintf(f, "  %-10s %s\n", commands[i].name, commands[i].doc);
 	fputs("\n`gdakit COMMAND --help` describes one, `gdakit --version` says which gdakit this "
 	      "is.\n",
 	      f);

@@ -39,22 +39,12 @@ static const struct argp_option show_options[] = {
 
 static void parse_kinds(struct show *s, const char *list, struct argp_state *state)
 {
-	while (*list) {
-		size_t n = strcspn(list, ",");
-		unsigned int kind = 0;
+	const char *bad = "";
+	size_t bad_len = 0;
 
-		while (kind < REC_KINDS) {
-			const struct rec_shape *shape = rec_shape(kind);
-
-			if (shape && strlen(shape->name) == n && !memcmp(shape->name, list, n))
-				break;
-			kind++;
-		}
-		if (kind == REC_KINDS)
-			argp_error(state, "--kind: there is no kind '%.*s'", (int)n, list);
-		s->kinds |= 1u << kind;
-		list += n + (list[n] == ',');
-	}
+	s->kinds = kinds_of(list, &bad, &bad_len);
+	if (!s->kinds)
+		argp_error(state, "--kind: there is no kind '%.*s'", (int)bad_len, bad);
 }
 
 static error_t show_parse(int key, char *arg, struct argp_state *state)

@@ -14,9 +14,11 @@ enum { SHOW_QPNS = 1 << 24, SHOW_NICS = 16 };
 
 /* ---- show_out.c: one field after the other; as ` name=value` or as `,"name":value` ---- */
 
+struct field_list; /* trace.h */
 struct out {
 	FILE *to;
 	bool json;
+	struct field_list *into; /* not NULL: fields are collected there, nothing is printed */
 };
 
 void out_number(struct out *o, const char *name, uint64_t value);
@@ -54,6 +56,12 @@ void learn_type(struct qp_types *types, const struct rec_event *ev);
 
 /* The body of each kind of record. */
 void decode(struct out *o, const struct qp_types *types, const struct rec_event *ev);
+
+/*
+ * The kinds of a list `cqe,fetch`, as 1 << enum rec_kind each. 0: `*bad` is the name that is none,
+ * of `*bad_len` characters.
+ */
+uint32_t kinds_of(const char *list, const char **bad, size_t *bad_len);
 
 /* ---- timeline.c: a picture of a send queue ---- */
 

@@ -166,6 +166,32 @@ const char *name_of_packet(uint8_t bth_opcode)
 	return name ? name : "unknown";
 }
 
+uint32_t kinds_of(const char *list, const char **bad, size_t *bad_len)
+{
+	uint32_t kinds = 0;
+
+	do {
+		size_t n = strcspn(list, ",");
+		unsigned int kind = 0;
+
+		while (kind < REC_KINDS) {
+			const struct rec_shape *shape = rec_shape(kind);
+
+			if (shape && strlen(shape->name) == n && !memcmp(shape->name, list, n))
+				break;
+			kind++;
+		}
+		if (kind == REC_KINDS) {
+			*bad = list;
+			*bad_len = n;
+			return 0;
+		}
+		kinds |= 1u << kind;
+		list += n + (list[n] == ',');
+	} while (*list);
+	return kinds;
+}
+
 /* ---- commands ---- */
 
 enum { CMD_QP_FIRST = 0x500, CMD_QP_LAST = 0x50f, NUMBER_OFF = 8, NUMBER_MASK = 0xffffff };
@@ -293,7 +319,7 @@ static void decode_command(struct out *o, const struct rec_event *ev)
 
 /* ---- WQEs (PRM, send WQE construction): octowords ---- */
 
-enum { OCTOWORD = 16, AV_MORE_OCTOWORDS = 2 };
+enum { OCTOWORD = 16, AV_MORE_OCTOWORDS = 2, OPMOD_EIGHT_BYTES = 9 };
 #define AV_EXT 0x80000000u /* 48 bytes, not 16 */
 
 struct wqe {
@@ -371,6 +397,39 @@ static void atomic_segment(struct out *o, struct wqe *w)
 	out_end(o);
 }
 
+/* Extended atomics: operands of 4 or 8 bytes, as the opcode's modifier says (PRM, WQE formats). */
+static void masked_segment(struct out *o, struct wqe *w, bool swap, bool eight)
+{
+	const uint8_t *p = next_octowords(w, swap && eight ? 2 : 1);
+
+	if (!p)
+		return;
+	out_begin(o, "atomic");
+	out_hex(o, swap ? "swap" : "add", eight ? prm_load64(p) : prm_load32(p));
+	p += eight ? 8 : 4;
+	out_hex(o, swap ? "compare" : "boundary", eight ? prm_load64(p) : prm_load32(p));
+	p += eight ? 8 : 4;
+	if (swap) {
+		out_hex(o, "swap_mask", eight ? prm_load64(p) : prm_load32(p));
+		p += eight ? 8 : 4;
+		out_hex(o, "compare_mask", eight ? prm_load64(p) : prm_load32(p));
+	}
+	out_end(o);
+}
+
+/* CORE-Direct: the CQE to wait for. */
+static void wait_segment(struct out *o, struct wqe *w)
+{
+	const uint8_t *p = next_octowords(w, 1);
+
+	if (!p)
+		return;
+	out_begin(o, "wait");
+	out_number(o, "max_index", prm_load32(p + 8));
+	out_hex(o, "cqn", prm_load32(p + 12) & NUMBER_MASK);
+	out_end(o);
+}
+
 static void data_segments(struct out *o, struct wqe *w)
 {
 	for (unsigned int n = 0; w->at < w->octowords; n++) {
@@ -416,6 +475,8 @@ static void send_wqe(struct out *o, uint8_t st, const uint8_t *p, uint32_t len)
 	out_begin(o, "ctrl");
 	out_word(o, "op", name_of_wqe(opcode));
 	out_hex(o, "opcode", opcode);
+	if (first >> 24)
+		out_hex(o, "opmod", first >> 24);
 	out_number(o, "wqe_index", first >> 8 & 0xffff);
 	out_hex(o, "qpn", second >> 8);
 	out_number(o, "ds", second & 0x3f);
@@ -432,6 +493,11 @@ static void send_wqe(struct out *o, uint8_t st, const uint8_t *p, uint32_t len)
 		remote_segment(o, &w);
 	if (opcode == PRM_WQE_ATOMIC_CS || opcode == PRM_WQE_ATOMIC_FA)
 		atomic_segment(o, &w);
+	if (opcode == PRM_WQE_ATOMIC_MASKED_CS || opcode == PRM_WQE_ATOMIC_MASKED_FA)
+		masked_segment(o, &w, opcode == PRM_WQE_ATOMIC_MASKED_CS,
+			       (first >> 24 & 0xf) == OPMOD_EIGHT_BYTES);
+	if (opcode == PRM_WQE_WAIT)
+		wait_segment(o, &w);
 	data_segments(o, &w);
 }
 
@@ -463,6 +529,8 @@ static void fate(struct out *o, uint32_t f)
 		out_word(o, "fate", FIND(fates, f));
 }
 
+enum { ATOMIC_ETH_LEN = 28 };
+
 /* Extension headers that many opcodes have, by their lengths in the table of the encoder. */
 static void extension(struct out *o, uint8_t opcode, const uint8_t *p, uint32_t len)
 {
@@ -475,6 +543,12 @@ static void extension(struct out *o, uint8_t opcode, const uint8_t *p, uint32_t 
 		out_hex(o, "va", prm_load64(p));
 		out_hex(o, "rkey", prm_load32(p + 8));
 		out_number(o, "dma_len", prm_load32(p + 12));
+	} else if (len >= ATOMIC_ETH_LEN &&
+		   (opcode == ROCE_COMPARE_SWAP || opcode == ROCE_FETCH_ADD)) {
+		out_hex(o, "va", prm_load64(p));
+		out_hex(o, "rkey", prm_load32(p + 8));
+		out_hex(o, "swap_add", prm_load64(p + 12));
+		out_hex(o, "compare", prm_load64(p + 20));
 	} else if (len >= ROCE_AETH_LEN && opcode >= ROCE_READ_RESP_FIRST &&
 		   opcode <= ROCE_ATOMIC_ACK) {
 		out_hex(o, "syndrome", p[0]);
@@ -582,6 +656,11 @@ static void decode_doorbell(struct out *o, const struct rec_event *ev)
 			       (uint8_t)(b->value >> 24), (uint8_t)(b->value >> 16),
 			       (uint8_t)(b->value >> 8), (uint8_t)b->value},
 		  8);
+	if (b->value >> 56)
+		out_hex(o, "opmod", b->value >> 56);
+	out_number(o, "index", b->value >> 40 & 0xffff);
+	out_hex(o, "opcode", b->value >> 32 & 0xff);
+	out_hex(o, "names_qp", b->value >> 8 & NUMBER_MASK);
 	fate(o, b->fate);
 }
 

@@ -4,6 +4,7 @@
 
 #include "prm/prm.h"
 #include "tools/show.h"
+#include "tools/trace.h"
 
 static void begin_field(struct out *o, const char *name)
 {
@@ -12,6 +13,10 @@ static void begin_field(struct out *o, const char *name)
 
 void out_number(struct out *o, const char *name, uint64_t value)
 {
+	if (o->into) {
+		fields_number(o->into, name, value, false);
+		return;
+	}
 	begin_field(o, name);
 	fprintf(o->to, "%" PRIu64, value);
 }
@@ -19,6 +24,10 @@ void out_number(struct out *o, const char *name, uint64_t value)
 /* JSON has no hexadecimal, and numbers above 2^53 do not survive many readers. */
 void out_hex(struct out *o, const char *name, uint64_t value)
 {
+	if (o->into) {
+		fields_number(o->into, name, value, true);
+		return;
+	}
 	begin_field(o, name);
 	if (o->json && value <= UINT64_C(1) << 53)
 		fprintf(o->to, "%" PRIu64, value);
@@ -40,6 +49,10 @@ static void put_char(struct out *o, uint8_t c)
 
 void out_text(struct out *o, const char *name, const void *text, size_t len)
 {
+	if (o->into) {
+		fields_text(o->into, name, text, len);
+		return;
+	}
 	begin_field(o, name);
 	if (o->json)
 		fputc('"', o->to);
@@ -56,6 +69,10 @@ void out_word(struct out *o, const char *name, const char *text)
 
 void out_bytes(struct out *o, const char *name, const void *bytes, size_t len)
 {
+	if (o->into) {
+		fields_bytes(o->into, name, bytes, len);
+		return;
+	}
 	begin_field(o, name);
 	if (o->json)
 		fputc('"', o->to);
@@ -67,12 +84,18 @@ void out_bytes(struct out *o, const char *name, const void *bytes, size_t len)
 
 void out_begin(struct out *o, const char *name)
 {
+	if (o->into) {
+		fields_push(o->into, name);
+		return;
+	}
 	fprintf(o->to, o->json ? ",\"%s\":{\"_\":0" : "\n\t%s", name);
 }
 
 void out_end(struct out *o)
 {
-	if (o->json)
+	if (o->into)
+		fields_pop(o->into);
+	else if (o->json)
 		fputc('}', o->to);
 }
 
@@ -134,12 +157,18 @@ void out_layout(struct out *o, const char *name, const struct prm_layout *layout
 		len = layout->size;
 	if (all_zero(buf, len))
 		return;
-	fprintf(o->to, o->json ? ",\"%s\":{\"_\":\"%s\"" : " %s=%s{", name, layout->name);
+	if (o->into)
+		fields_push(o->into, name);
+	else
+		fprintf(o->to, o->json ? ",\"%s\":{\"_\":\"%s\"" : " %s=%s{", name, layout->name);
 	for (uint32_t i = 0; i < layout->nfields; i++) {
 		const struct prm_field *f = &layout->fields[i];
 
 		if (f->off <= len && f->bytes <= len - f->off)
 			out_field(o, f, buf, len);
 	}
-	fputs(o->json ? "}" : " }", o->to);
+	if (o->into)
+		fields_pop(o->into);
+	else
+		fputs(o->json ? "}" : " }", o->to);
 }
