@@ -144,6 +144,79 @@ Test(simt_scheduler, a_spin_lock_excludes)
 	cr_assert_eq(n, 960);
 }
 
+/* A queue: each thread waits for its turn by compare-and-swap. */
+static void take_turns(uint64_t *turn)
+{
+	uint64_t me = blockIdx.x * blockDim.x + threadIdx.x;
+
+	while (atomicCAS(turn, me, me + 1) != me)
+		gdakit_pause();
+}
+
+Test(simt_scheduler, of_many_who_wait_for_their_turn_only_the_next_one_runs)
+{
+	simt_stream *s = new_stream();
+	simt_launch_stats stats;
+	uint64_t turn = 0;
+
+	cr_assert_eq(simt_launch_kernel(shape(4, 256, s), take_turns, &turn), SIMT_SUCCESS);
+	cr_assert_eq(simt_stream_synchronize(s), SIMT_SUCCESS);
+	cr_assert_eq(turn, 1024);
+	cr_assert_eq(simt_stream_last_stats(s, &stats), SIMT_SUCCESS);
+	cr_assert_lt(stats.switches, 1024 * 10, "%llu switches",
+		     (unsigned long long)stats.switches);
+	simt_stream_destroy(s);
+}
+
+/* Waits for what is not in memory, beside a word that never changes. */
+static void wait_for_less(uint32_t *word, uint32_t *ended)
+{
+	long long end = clock64() + 1000;
+
+	while (gdakit_load_acquire_sys(word) == 0 && clock64() < end)
+		;
+	for (int i = 0; i < 20 && gdakit_load_acquire_sys(word) == 0; i++)
+		;
+	atomicAdd(ended, 1);
+}
+
+Test(simt_scheduler, a_wait_that_a_clock_or_a_counter_ends_does_end)
+{
+	simt_stream *s = new_stream();
+	uint32_t word = 0, ended = 0;
+
+	cr_assert_eq(simt_launch_kernel(shape(2, 40, s), wait_for_less, &word, &ended),
+		     SIMT_SUCCESS);
+	cr_assert_eq(simt_stream_synchronize(s), SIMT_SUCCESS);
+	cr_assert_eq(ended, 80);
+	simt_stream_destroy(s);
+}
+
+/* The last thread changes the word that all wait for with an ordinary store that nobody sees. */
+static void wait_for_byte(uint32_t *word, uint32_t *ended)
+{
+	if (threadIdx.x == blockDim.x - 1) {
+		for (int i = 0; i < 100; i++)
+			__nanosleep(100);
+		__atomic_store_n(word, 1, __ATOMIC_RELEASE);
+	}
+	while (gdakit_load_acquire_sys(word) == 0)
+		;
+	atomicAdd(ended, 1);
+}
+
+Test(simt_scheduler, a_store_that_is_no_simt_operation_ends_a_wait)
+{
+	simt_stream *s = new_stream();
+	uint32_t word = 0, ended = 0;
+
+	cr_assert_eq(simt_launch_kernel(shape(1, 100, s), wait_for_byte, &word, &ended),
+		     SIMT_SUCCESS);
+	cr_assert_eq(simt_stream_synchronize(s), SIMT_SUCCESS);
+	cr_assert_eq(ended, 100);
+	simt_stream_destroy(s);
+}
+
 static void half_barrier(uint32_t *)
 {
 	if (threadIdx.x < 16)

@@ -8,7 +8,8 @@
  * starts: a kernel that nothing outside feeds runs the same way for the same seed.
  *
  * Fibres give way where they touch shared memory (simt_mem.h), at collectives, clocks and
- * __nanosleep. A fibre that spins on an ordinary variable never gives way: use the atomics.
+ * __nanosleep; one that waits for memory to change is set aside until it does. A fibre that spins
+ * on an ordinary variable never gives way: use the atomics.
  *
  * Functions are thread safe unless they say otherwise and return 0 or a SIMT_ERR_* code.
  */

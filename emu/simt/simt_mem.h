@@ -62,10 +62,12 @@ void simt_set_mem_observer(simt_mem_observer_fn fn, void *ctx);
 extern simt_mem_observer_fn simt_mem_observer;
 void simt_mem_notify(const struct simt_access *access);
 
-/* Scheduler hooks. A load that returns what the fibre already saw counts as spinning and gives way;
- * a store is progress; either may preempt. */
-void simt_note_load(const void *addr, uint64_t value);
-void simt_note_store(void);
+/* Scheduler hooks, after the access. A load or a failing compare-and-swap that goes round a loop
+ * without news gives way until memory changes (simt_park.h); a store is progress; each may preempt.
+ * Values are zero-extended; `wanted` is what the compare-and-swap compares with. */
+void simt_note_load(const void *addr, uint32_t size, uint64_t value);
+void simt_note_cas(const void *addr, uint32_t size, uint64_t value, uint64_t wanted);
+void simt_note_store(const void *addr, uint64_t value);
 /* The body of a loop that waits: give way to the others. */
 void simt_spin(void);
 
@@ -98,7 +100,7 @@ static inline T simt_ld(const T *p, enum simt_order order, enum simt_scope scope
 	T v;
 
 	__atomic_load(p, &v, __ATOMIC_ACQUIRE);
-	simt_note_load(p, simt_bits(v));
+	simt_note_load(p, sizeof(T), simt_bits(v));
 	return v;
 }
 
@@ -107,7 +109,7 @@ static inline void simt_st(T *p, T v, enum simt_order order, enum simt_scope sco
 {
 	simt_observe(SIMT_ACCESS_ST, p, sizeof(T), &v, order, scope);
 	__atomic_store(p, &v, __ATOMIC_RELEASE);
-	simt_note_store();
+	simt_note_store(p, simt_bits(v));
 }
 
 /* Store to a device register, not to be split, merged or repeated. */
@@ -115,7 +117,7 @@ static inline void simt_mmio_store64(uint64_t *p, uint64_t v)
 {
 	simt_observe(SIMT_ACCESS_MMIO_ST, p, sizeof(v), &v, SIMT_RELAXED, SIMT_SCOPE_SYS);
 	__atomic_store_n(p, v, __ATOMIC_RELEASE);
-	simt_note_store();
+	simt_note_store(p, v);
 }
 
 /* Unordered store of n bytes: 4, or 8-byte aligned and a multiple of 8. Word by word, so that a
@@ -198,9 +200,9 @@ static inline T simt_rmw(T *p, enum simt_rmw_op op, T v, enum simt_order order,
 					    __ATOMIC_ACQUIRE))
 		next = simt_rmw_apply(op, old, v);
 	if (next == old)
-		simt_note_load(p, simt_bits(old)); /* changed nothing: a poll */
+		simt_note_load(p, sizeof(T), simt_bits(old)); /* changed nothing: a poll */
 	else
-		simt_note_store();
+		simt_note_store(p, simt_bits(next));
 	return old;
 }
 
@@ -213,9 +215,9 @@ static inline T simt_cas(T *p, T expected, T desired, enum simt_order order, enu
 
 	if (__atomic_compare_exchange_n(p, &old, desired, false, __ATOMIC_ACQ_REL,
 					__ATOMIC_ACQUIRE))
-		simt_note_store();
+		simt_note_store(p, simt_bits(desired));
 	else
-		simt_note_load(p, simt_bits(old));
+		simt_note_cas(p, sizeof(T), simt_bits(old), simt_bits(expected));
 	return old;
 }
 

@@ -53,7 +53,7 @@ static uint64_t next_random(grid *g)
 	return g->rng * 0x2545f4914f6cdd1dull;
 }
 
-static uint32_t random_below(grid *g, uint32_t n)
+uint32_t random_below(grid *g, uint32_t n)
 {
 	return (uint32_t)(((next_random(g) >> 32) * n) >> 32);
 }
@@ -254,7 +254,7 @@ static void idle_wait(grid *g, uint32_t idle_rounds)
 /* "3 at __syncthreads, 2 at a warp collective; first: block ..." */
 static std::string waiting_text(grid *g)
 {
-	uint32_t count[4] = {};
+	uint32_t count[5] = {};
 	const lane *first = nullptr;
 	char text[256];
 
@@ -265,10 +265,12 @@ static std::string waiting_text(grid *g)
 				first = &l;
 		}
 	snprintf(text, sizeof(text),
-		 "%u threads at __syncthreads, %u at a warp collective, %u running, %u exited; "
+		 "%u threads at __syncthreads, %u at a warp collective, %u at memory, %u running, "
+		 "%u exited; "
 		 "first waiting: %s",
 		 count[(size_t)lane_state::at_barrier], count[(size_t)lane_state::at_collective],
-		 count[(size_t)lane_state::runnable], count[(size_t)lane_state::exited],
+		 count[(size_t)lane_state::parked], count[(size_t)lane_state::runnable],
+		 count[(size_t)lane_state::exited],
 		 first != nullptr ? lane_name(first).c_str() : "none");
 	return text;
 }
@@ -278,19 +280,32 @@ static std::string spinning_text(grid *g)
 {
 	char text[128];
 
-	for (lane *l : g->run)
-		for (auto &s : l->seen)
-			if (s.epoch == l->seen_epoch) {
-				snprintf(text, sizeof(text), "; %s keeps reading %p = %#llx",
-					 lane_name(l).c_str(), s.addr, (unsigned long long)s.value);
-				return text;
-			}
+	for (const auto &b : g->blocks)
+		for (const lane &l : b->lanes) {
+			if (l.state == lane_state::exited || l.looks.count == 0)
+				continue;
+			const look &k = l.looks.at[0];
+
+			snprintf(text, sizeof(text), "; %s keeps reading %p = %#llx",
+				 lane_name(&l).c_str(), k.addr, (unsigned long long)k.value);
+			return text;
+		}
 	return "";
+}
+
+/* Looks after those who wait for memory: at once when nobody else can run, else now and then, the
+ * rarer the more they are. True if one of them has news. */
+static bool waiters_serve(grid *g, uint32_t *rounds)
+{
+	if (!g->run.empty() && *rounds < rounds_per_poll + g->lot.lanes.size())
+		return false;
+	*rounds = 0;
+	return lot_scan(g);
 }
 
 static void rounds_run(grid *g)
 {
-	uint32_t idle = 0, since_poll = 0;
+	uint32_t idle = 0, since_poll = 0, since_scan = 0;
 	uint64_t idle_since_ns = 0;
 
 	while (g->error == SIMT_SUCCESS) {
@@ -299,18 +314,20 @@ static void rounds_run(grid *g)
 		blocks_admit(g);
 		if (g->blocks.empty() || g->error != SIMT_SUCCESS)
 			return;
-		if (g->run.empty()) {
+		if (g->run.empty() && g->lot.lanes.empty()) {
 			grid_fail(g, SIMT_ERR_DEADLOCK, waiting_text(g));
 			return;
 		}
 		round_run(g);
 		blocks_retire(g);
-		bool poll_now = g->progress == before || ++since_poll >= rounds_per_poll;
+		bool is_idle = g->progress == before, has_news = false;
 		int polled = 0;
 
-		if (poll_now) {
+		since_scan++;
+		if (is_idle || ++since_poll >= rounds_per_poll) {
 			polled = attach_poll();
 			since_poll = 0;
+			has_news = waiters_serve(g, &since_scan);
 		}
 		if (g->progress != before || polled > 0) {
 			idle = 0;
@@ -322,7 +339,8 @@ static void rounds_run(grid *g)
 		else if (g->cfg.watchdog_ms != 0 &&
 			 now_ns() - idle_since_ns > g->cfg.watchdog_ms * 1000000ull)
 			grid_fail(g, SIMT_ERR_TIMEOUT, waiting_text(g) + spinning_text(g));
-		idle_wait(g, idle);
+		if (!has_news)
+			idle_wait(g, idle);
 	}
 }
 
@@ -402,41 +420,45 @@ static void maybe_preempt(lane *l)
 		lane_yield();
 }
 
-void simt_note_load(const void *addr, uint64_t value)
+void simt_note_load(const void *addr, uint32_t size, uint64_t value)
 {
 	lane *l = current_lane;
 
-	if (l == nullptr)
-		return;
-	auto *s = &l->seen[(reinterpret_cast<uintptr_t>(addr) >> 2) % lane::seen_slots];
-
-	if (s->epoch == l->seen_epoch && s->addr == addr && s->value == value) {
-		lane_yield();
-		return;
-	}
-	s->addr = addr;
-	s->value = value;
-	s->epoch = l->seen_epoch;
-	maybe_preempt(l);
+	if (l != nullptr &&
+	    !park_looked(l, look{addr, value, 0, 0, static_cast<uint8_t>(size), false}))
+		maybe_preempt(l);
 }
 
-void simt_note_store(void)
+void simt_note_cas(const void *addr, uint32_t size, uint64_t value, uint64_t wanted)
+{
+	lane *l = current_lane;
+
+	if (l != nullptr &&
+	    !park_looked(l, look{addr, value, wanted, 0, static_cast<uint8_t>(size), true}))
+		maybe_preempt(l);
+}
+
+void simt_note_store(const void *addr, uint64_t value)
 {
 	lane *l = current_lane;
 
 	if (l == nullptr)
 		return;
-	l->seen_epoch++;
+	park_stored(l, addr, value);
 	l->blk->g->progress++;
 	maybe_preempt(l);
 }
 
 void simt_spin(void)
 {
-	if (current_lane != nullptr)
-		lane_yield();
-	else
+	lane *l = current_lane;
+
+	if (l == nullptr)
 		sched_yield();
+	else if (l->park.came_back) /* this round of its loop has waited already */
+		l->park.came_back = false;
+	else
+		lane_yield();
 }
 
 /* --- shared memory --- */

@@ -15,6 +15,7 @@
 #include "simt.h"
 #include "simt_collective.h"
 #include "simt_fiber.h"
+#include "simt_park.h"
 
 namespace simt
 {
@@ -29,6 +30,7 @@ enum class lane_state : uint8_t {
 	runnable,
 	at_collective, /* waits in its warp's meeting */
 	at_barrier,    /* waits in its block's barrier */
+	parked,	       /* waits for memory to change (simt_park.h) */
 	exited,
 };
 
@@ -42,14 +44,8 @@ struct lane {
 	/* What the lane said at its collective, and what it gets back */
 	meeting_entry entry;
 	uint64_t result = 0;
-	/* Loads seen since the lane's last store: a second look at the same value is a spin */
-	static constexpr uint32_t seen_slots = 8;
-	struct {
-		const void *addr;
-		uint64_t value;
-		uint32_t epoch;
-	} seen[seen_slots] = {};
-	uint32_t seen_epoch = 1;
+	look_list looks;
+	parking park;
 };
 
 struct shared_var {
@@ -89,6 +85,7 @@ struct grid {
 	heartbeat *beat;
 	std::vector<std::unique_ptr<block>> blocks; /* resident ones */
 	std::vector<lane *> run;		    /* may hold lanes that no longer run */
+	parking_lot lot;
 	uint32_t next_block = 0;
 	uint32_t block_count = 0;
 	uint32_t resident_threads = 0;
@@ -107,6 +104,8 @@ extern __thread lane *current_lane;
 int grid_run(const simt_launch_config &cfg, simt_kernel_fn fn, void *arg, stack_pool *stacks,
 	     heartbeat *beat, simt_launch_stats *stats);
 
+/* A number below n, from the grid's seed. */
+uint32_t random_below(grid *g, uint32_t n);
 /* Give way to the scheduler; returns when the current lane is picked again. */
 void lane_yield();
 /* Current lane waits in `state` until lane_wake. */
