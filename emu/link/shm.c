@@ -423,6 +423,8 @@ static uint32_t shm_poll(struct link *link, uint32_t budget)
 			done += shm_drain(sl, rx, budget);
 	}
 	shm_reap(sl);
+	if (!done)
+		sl->pull_row = 0;
 	return done + datagrams;
 }
 
@@ -470,6 +472,7 @@ static void shm_destroy(struct link *link)
 
 	while (link->ports)
 		shm_detach(link, link->ports);
+	shm_team_destroy(sl->team);
 	sl->udp->ops->destroy(sl->udp);
 	close_status(sl);
 	fds_close(sl->epoll_fd);
@@ -548,6 +551,7 @@ struct link *link_shm_create(const struct link_shm_config *config, const char **
 	if (!sl->udp)
 		goto failed;
 	sl->link.fd = sl->epoll_fd;
+	sl->team = shm_team_create(shm_team_suits());
 	shm_allow_pull();
 	return &sl->link;
 failed:

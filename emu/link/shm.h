@@ -8,6 +8,7 @@
 #include "emu/link/link.h"
 #include "emu/link/route.h"
 #include "emu/link/shm_ring.h"
+#include "emu/link/shm_team.h"
 
 enum {
 	SHM_FABRIC_MAX = 48, /* bytes of a fabric's name, with the 0 */
@@ -83,8 +84,10 @@ struct shm_link {
 	struct shm_rx *rx;
 	uint32_t nrx;
 	uint32_t polls;
-	bool udp_busy; /* datagrams came with the last look */
-	bool dead_rx;  /* some of the list are closed */
+	struct shm_team *team; /* pulls payload; NULL: this thread alone */
+	uint64_t pull_row;     /* bytes that it could share since nothing was there */
+	bool udp_busy;	       /* datagrams came with the last look */
+	bool dead_rx;	       /* some of the list are closed */
 };
 
 /* ---- shm_conn.c ---- */

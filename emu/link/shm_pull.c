@@ -13,6 +13,12 @@
 
 #include "emu/link/shm.h"
 
+enum {
+	SHM_PAGE = 4096,
+	SHM_SLICE_MIN = 16384,	  /* less is done before another thread has heard of it */
+	SHM_ROW_MIN = 256 * 1024, /* some 25 us of copying: a thread wakes in less */
+};
+
 #ifndef PR_SET_PTRACER
 #define PR_SET_PTRACER 0x59616d61
 #endif
@@ -71,32 +77,13 @@ static void copy_fn(void *arg)
 	memcpy(a->to, a->from, a->len);
 }
 
-/* Which of the two memories is it that is gone? The sender's bytes take a detour. */
-static int pull_slowly(struct shm_rx *rx, const struct iovec *remote, unsigned int nremote,
-		       void *to, uint32_t len, link_guard_fn guard)
+/* [off, off+len) of the payload. 0; -EFAULT: one of the two memories is not there; -errno. */
+static int pull_part(const struct nm_packet *pkt, uint32_t off, void *to, uint32_t len)
 {
-	static uint8_t bounce[NM_TRAIN_MAX]; /* guarded as the link is: one thread at a time */
-	struct copy_args args = {.to = to, .from = bounce, .len = len};
-	int err = read_peer(rx, remote, nremote, bounce, len);
-
-	if (err) {
-		failed(rx, err);
-		return -ENODATA;
-	}
-	if (!guard) {
-		copy_fn(&args);
-		return 0;
-	}
-	return guard(copy_fn, &args);
-}
-
-int shm_pull(const struct nm_packet *pkt, uint32_t off, void *to, uint32_t len)
-{
-	struct shm_rx *rx = pkt->pull_ctx;
+	const struct shm_rx *rx = pkt->pull_ctx;
 	struct iovec remote[NM_PKT_MAX_IOV + 1] = {cookie_of(rx)};
 	unsigned int n = 1;
 	uint32_t left = len;
-	int rc;
 
 	for (unsigned int i = 0; i < pkt->niov && left; i++) {
 		size_t have = pkt->payload[i].iov_len, take;
@@ -111,9 +98,85 @@ int shm_pull(const struct nm_packet *pkt, uint32_t off, void *to, uint32_t len)
 		left -= (uint32_t)take;
 		off = 0;
 	}
-	rc = read_peer(rx, remote, n, to, len);
+	return read_peer(rx, remote, n, to, len);
+}
+
+/* ---- by several threads ---- */
+
+struct shared_pull {
+	const struct nm_packet *pkt;
+	uint8_t *to;
+	uint32_t off, len;
+	uint32_t step; /* bytes of a slice; the last may be shorter */
+	_Atomic int err;
+};
+
+static void pull_slice(void *arg, unsigned int i)
+{
+	struct shared_pull *p = arg;
+	uint32_t at = i * p->step;
+	uint32_t len = p->len - at < p->step ? p->len - at : p->step;
+	int err = pull_part(p->pkt, p->off + at, p->to + at, len);
+
+	if (err)
+		atomic_store(&p->err, err);
+}
+
+static int pull_shared(struct shm_team *team, unsigned int hands, const struct nm_packet *pkt,
+		       uint32_t off, void *to, uint32_t len)
+{
+	struct shared_pull p = {.pkt = pkt, .to = to, .off = off, .len = len};
+	uint32_t slices = len / SHM_SLICE_MIN < hands ? len / SHM_SLICE_MIN : hands;
+
+	p.step = ((len + slices - 1) / slices + SHM_PAGE - 1) / SHM_PAGE * SHM_PAGE;
+	shm_team_run(team, (len + p.step - 1) / p.step, pull_slice, &p);
+	return atomic_load(&p.err);
+}
+
+/* How many threads are there for it? Those that sleep would come too late for a single one: they
+ * are woken when much came in a row. */
+static unsigned int hands_for(struct shm_link *sl, uint32_t len)
+{
+	if (!sl->team || len < 2 * SHM_SLICE_MIN)
+		return 1;
+	sl->pull_row += len;
+	if (sl->pull_row >= SHM_ROW_MIN)
+		shm_team_call(sl->team);
+	return shm_team_hands(sl->team);
+}
+
+/* ---- as a packet's payload ---- */
+
+/* Which of the two memories is it that is gone? The sender's bytes take a detour. */
+static int pull_slowly(const struct nm_packet *pkt, uint32_t off, void *to, uint32_t len,
+		       link_guard_fn guard)
+{
+	static uint8_t bounce[NM_TRAIN_MAX]; /* guarded as the link is: one thread at a time */
+	struct copy_args args = {.to = to, .from = bounce, .len = len};
+	int err = pull_part(pkt, off, bounce, len);
+
+	if (err) {
+		failed(pkt->pull_ctx, err);
+		return -ENODATA;
+	}
+	if (!guard) {
+		copy_fn(&args);
+		return 0;
+	}
+	return guard(copy_fn, &args);
+}
+
+int shm_pull(const struct nm_packet *pkt, uint32_t off, void *to, uint32_t len)
+{
+	struct shm_rx *rx = pkt->pull_ctx;
+	struct link *link = rx->to->outer->link;
+	struct shm_link *sl = (struct shm_link *)link;
+	unsigned int hands = hands_for(sl, len);
+	int rc = hands > 1 ? pull_shared(sl->team, hands, pkt, off, to, len)
+			   : pull_part(pkt, off, to, len);
+
 	if (rc == -EFAULT)
-		rc = pull_slowly(rx, remote, n, to, len, rx->to->outer->link->guard);
+		rc = pull_slowly(pkt, off, to, len, link->guard);
 	else if (rc)
 		failed(rx, rc);
 	if (rc == -EFAULT)
