@@ -23,6 +23,14 @@
 #include "common/doca_gpunetio_verbs_dev.h" /* in the source tree */
 #endif
 
+/* rdma-core's names for opcodes and segments, which kernels use too. Define GDAKIT_NO_MLX5DV where
+ * a program has such names of its own. */
+#if !defined(GDAKIT_NO_MLX5DV) && defined(__has_include)
+#if __has_include(<infiniband/mlx5dv.h>)
+#include <infiniband/mlx5dv.h>
+#endif
+#endif
+
 /* The scope of the primitives that a policy asks for. */
 template <enum doca_gpu_dev_verbs_sync_scope sync_scope>
 constexpr gdakit_scope gdakit_sync_scope =

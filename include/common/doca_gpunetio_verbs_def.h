@@ -402,4 +402,6 @@ struct doca_gpunetio_ib_mlx5_err_cqe_ex {
 }
 #endif
 
+#include "gdakit_sdk_names.h"
+
 #endif /* DOCA_GPUNETIO_VERBS_DEF_H */

@@ -5,3 +5,5 @@
 
 #include "check.h"
 #include "check_device.h"
+
+#include "sdk_names.cpp"
