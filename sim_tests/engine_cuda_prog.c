@@ -69,6 +69,7 @@ static void *other_thread(void *arg)
 
 int main(int argc, char **argv)
 {
+	bool can_map;
 	struct doca_gpu *gpu;
 	pthread_t thread;
 	void *dev, *page;
@@ -106,8 +107,8 @@ int main(int argc, char **argv)
 	 * affair. */
 	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	CHECK(page != MAP_FAILED);
-	printf("ordinary page as doorbell page: %s\n",
-	       uar_is_mappable(&gpu->mem, page) ? "mapped" : "refused");
+	CHECK(uar_can_map(&gpu->mem, page, &can_map) == DOCA_SUCCESS);
+	printf("ordinary page as doorbell page: %s\n", can_map ? "mapped" : "refused");
 	CHECK(doca_gpu_destroy(gpu) == DOCA_SUCCESS);
 	printf("engine: GPU memory ok\n");
 	return 0;

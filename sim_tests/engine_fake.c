@@ -394,7 +394,6 @@ static cuda_result cu_by_bus(cuda_device *dev, const char *id)
 
 static cuda_result cu_attr(int *v, int attr, cuda_device dev)
 {
-	CUDA_MAY_FAIL("DeviceGetAttribute");
 	(void)dev;
 	*v = attr == CUDA_ATTR_DMA_BUF_SUPPORTED && fake_cuda.has_dmabuf;
 	return CUDA_OK;
@@ -482,14 +481,20 @@ static cuda_result cu_alloc(cuda_ptr *ptr, size_t size)
 	CUDA_MAY_FAIL("MemAlloc");
 	cr_assert_gt(fake_cuda.depth, 0, "a context is current");
 	*ptr = (cuda_ptr)__real_malloc(size + 256) + 256; /* not the alignment that anybody wants */
-	fake_cuda.allocations++;
+	cr_assert_lt(fake_cuda.allocations, FAKE_CUDA_BLOCKS);
+	fake_cuda.block[fake_cuda.allocations++] = *ptr;
 	return CUDA_OK;
 }
 
 static cuda_result cu_free(cuda_ptr ptr)
 {
+	int i = 0;
+
+	while (i < fake_cuda.allocations && fake_cuda.block[i] != ptr)
+		i++;
+	cr_assert_lt(i, fake_cuda.allocations, "%p was not allocated", (void *)ptr);
+	fake_cuda.block[i] = fake_cuda.block[--fake_cuda.allocations];
 	__real_free((void *)(ptr - 256));
-	fake_cuda.allocations--;
 	CUDA_MAY_KEEP("MemFree");
 	return CUDA_OK;
 }
@@ -574,6 +579,18 @@ static cuda_result cu_handle(void *handle, cuda_ptr ptr, size_t size, int type,
 	cr_assert_eq(flags, 0);
 	*(int *)handle = memfd_create("dmabuf", 0);
 	return CUDA_OK;
+}
+
+int fake_cuda_sweep(void)
+{
+	int left = fake_cuda.allocations + fake_cuda.registrations + fake_cuda.mappings +
+		   fake_cuda.contexts + fake_cuda.streams + fake_cuda.depth;
+
+	while (fake_cuda.allocations)
+		__real_free((void *)(fake_cuda.block[--fake_cuda.allocations] - 256));
+	fake_cuda.registrations = fake_cuda.mappings = fake_cuda.contexts = 0;
+	fake_cuda.streams = fake_cuda.depth = 0;
+	return left;
 }
 
 const struct cuda_ops fake_cuda_ops = {

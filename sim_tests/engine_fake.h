@@ -78,14 +78,19 @@ uint32_t be32_at(const uint8_t *p, size_t offset);
 uint64_t be64_at(const uint8_t *p, size_t offset);
 
 /* A CUDA driver and a GDRCopy whose GPU memory is host memory at other addresses than asked for. */
+enum { FAKE_CUDA_BLOCKS = 64 };
 struct fake_cuda {
 	int allocations, registrations, mappings, contexts, streams, depth;
 	bool refuses_io; /* no mapping of doorbell pages */
 	bool has_dmabuf;
 	bool all_is_device; /* the answer about any pointer */
 	unsigned int last_register_flags;
+	cuda_ptr block[FAKE_CUDA_BLOCKS]; /* the allocations */
 };
 extern struct fake_cuda fake_cuda;
+
+/* What CUDA has that nobody can give back any more; its memory is freed, all counts are zero. */
+int fake_cuda_sweep(void);
 extern const struct cuda_ops fake_cuda_ops;
 extern const struct gdr_ops fake_gdr_ops;
 

@@ -170,7 +170,8 @@ static doca_error_t set_doorbell(struct exported_qp *e, enum doca_gpu_dev_verbs_
 
 	if (handler != DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY) {
 		status = uar_map(&pub->gpu_dev->mem, pub->sq_db, &pub->qp_cpu->sq_db);
-		if (status != DOCA_SUCCESS && handler != DOCA_GPUNETIO_VERBS_NIC_HANDLER_AUTO)
+		if (status == DOCA_ERROR_NO_MEMORY ||
+		    (status != DOCA_SUCCESS && handler != DOCA_GPUNETIO_VERBS_NIC_HANDLER_AUTO))
 			return status;
 	}
 	if (status != DOCA_SUCCESS) {

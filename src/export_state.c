@@ -89,7 +89,8 @@ static void make_ring_stale(uint8_t *ring, uint32_t entries, uint64_t next)
 	}
 }
 
-static doca_error_t reset_cq(struct gpu_mem *mem, struct doca_gpu_dev_verbs_cq *cq, uint64_t posted)
+/* next: the number that the CQ's next entry will have. */
+static doca_error_t reset_cq(struct gpu_mem *mem, struct doca_gpu_dev_verbs_cq *cq, uint64_t next)
 {
 	size_t bytes = (size_t)cq->cqe_num * PRM_CQE_SIZE;
 	uint8_t *ring = malloc(bytes);
@@ -98,10 +99,10 @@ static doca_error_t reset_cq(struct gpu_mem *mem, struct doca_gpu_dev_verbs_cq *
 	if (!ring)
 		return DOCA_ERROR_NO_MEMORY;
 	cq->cqe_ci = 0;
-	cq->cqe_rsvd += posted; /* the NIC's counter goes on: a CQ is not reset with its QP */
+	cq->cqe_rsvd = next; /* the NIC's counter goes on: a CQ is not reset with its QP */
 	cq->cqe_err_synd = 0;
 	cq->cqe_err_idx_inv = 0;
-	make_ring_stale(ring, cq->cqe_num, cq->cqe_rsvd);
+	make_ring_stale(ring, cq->cqe_num, next);
 	status = mem->ops->copy(mem, cq->cqe_daddr, ring, bytes);
 	free(ring);
 	return status;
@@ -146,7 +147,10 @@ doca_error_t doca_gpu_verbs_reset_tracking_and_memory(struct doca_gpu_verbs_qp *
 	mem = &qp_gverbs->gpu_dev->mem;
 	status = mem->ops->copy(mem, &dev, qp_gverbs->qp_gpu, sizeof(dev));
 	if (status == DOCA_SUCCESS)
-		status = reset_cq(mem, &qp_gverbs->qp_cpu->cq_sq, dev.sq_rsvd_index);
+		/* Both from the device handle, which is written last: a reset can be tried again.
+		 */
+		status = reset_cq(mem, &qp_gverbs->qp_cpu->cq_sq,
+				  dev.cq_sq.cqe_rsvd + dev.sq_rsvd_index);
 	if (status == DOCA_SUCCESS)
 		status = reset_sq(mem, exported(qp_gverbs));
 	if (status == DOCA_SUCCESS)

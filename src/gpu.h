@@ -17,10 +17,11 @@ struct doca_gpu {
 
 /*
  * Doorbell registers mapped for a GPU. Counted by page: two registers of one page share a mapping.
- * is_mappable tries and undoes. Thread-safe.
+ * can_map tries and undoes; its error is a lack of memory, which says nothing of the register.
+ * Thread-safe.
  */
 doca_error_t uar_map(struct gpu_mem *mem, void *reg, uint64_t **gpu);
 doca_error_t uar_unmap(const uint64_t *gpu);
-bool uar_is_mappable(struct gpu_mem *mem, void *reg);
+doca_error_t uar_can_map(struct gpu_mem *mem, void *reg, bool *can);
 
 #endif

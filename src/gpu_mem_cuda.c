@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* GPU memory through the CUDA driver. */
 #include <assert.h>
+#include <errno.h>
 
 #include "cuda_driver.h"
 #include "gpu_mem.h"
@@ -147,14 +148,14 @@ static doca_error_t cuda_map_cpu(struct gpu_mem *mem, struct gpu_mem_block *bloc
 	rc = gdr->pin_buffer(gdr->gdr, (unsigned long)block->gpu, block->size, 0, 0, &handle);
 	if (rc) {
 		ENGINE_ERR("gdr_pin_buffer of %zu bytes: error %d", block->size, rc);
-		return DOCA_ERROR_DRIVER;
+		return rc == ENOMEM ? DOCA_ERROR_NO_MEMORY : DOCA_ERROR_DRIVER;
 	}
 	rc = gdr->map(gdr->gdr, handle, &block->cpu, block->size);
 	if (rc) {
 		ENGINE_ERR("gdr_map of %zu bytes: error %d", block->size, rc);
 		gdr->unpin_buffer(gdr->gdr, handle);
 		block->cpu = NULL;
-		return DOCA_ERROR_DRIVER;
+		return rc == ENOMEM ? DOCA_ERROR_NO_MEMORY : DOCA_ERROR_DRIVER;
 	}
 	block->mapping = handle.h;
 	return DOCA_SUCCESS;

@@ -107,14 +107,17 @@ doca_error_t uar_unmap(const uint64_t *gpu)
 	return status;
 }
 
-bool uar_is_mappable(struct gpu_mem *mem, void *reg)
+doca_error_t uar_can_map(struct gpu_mem *mem, void *reg, bool *can)
 {
 	uint64_t *gpu;
+	doca_error_t status = uar_map(mem, reg, &gpu);
 
-	if (uar_map(mem, reg, &gpu) != DOCA_SUCCESS)
-		return false;
-	uar_unmap(gpu);
-	return true;
+	if (status == DOCA_ERROR_NO_MEMORY)
+		return status;
+	*can = status == DOCA_SUCCESS;
+	if (*can)
+		uar_unmap(gpu);
+	return DOCA_SUCCESS;
 }
 
 doca_error_t doca_gpu_verbs_can_gpu_register_uar(void *db, bool *out_can_register)
@@ -124,8 +127,7 @@ doca_error_t doca_gpu_verbs_can_gpu_register_uar(void *db, bool *out_can_registe
 	if (!db || !out_can_register)
 		return DOCA_ERROR_INVALID_VALUE;
 	gpu_mem_current(&mem);
-	*out_can_register = uar_is_mappable(&mem, db);
-	return DOCA_SUCCESS;
+	return uar_can_map(&mem, db, out_can_register);
 }
 
 doca_error_t doca_gpu_verbs_export_uar(uint64_t *sq_db, uint64_t **uar_addr_gpu)

@@ -77,9 +77,12 @@ static bool has_host_record(enum doca_gpu_dev_verbs_nic_handler handler,
 	       ext == DOCA_GPUNETIO_VERBS_SEND_DBR_MODE_EXT_NO_DBR_SW_EMULATED;
 }
 
-static void make_plan(const struct doca_gpu_verbs_qp_init_attr_hl *attr, struct doca_verbs_uar *uar,
-		      struct plan *plan)
+static doca_error_t make_plan(const struct doca_gpu_verbs_qp_init_attr_hl *attr,
+			      struct doca_verbs_uar *uar, struct plan *plan)
 {
+	doca_error_t status;
+	bool can_map;
+
 	*plan = (struct plan){
 		.gpu = attr->gpu_dev,
 		.pd = attr->ibpd,
@@ -89,13 +92,17 @@ static void make_plan(const struct doca_gpu_verbs_qp_init_attr_hl *attr, struct 
 		.ext = attr->send_dbr_mode_ext,
 		.is_collapsed = attr->cq_collapsed,
 	};
-	if (plan->handler == DOCA_GPUNETIO_VERBS_NIC_HANDLER_AUTO)
-		plan->handler = uar_is_mappable(&plan->gpu->mem, uar->devx->reg_addr)
-					? DOCA_GPUNETIO_VERBS_NIC_HANDLER_GPU_SM_DB
+	if (plan->handler == DOCA_GPUNETIO_VERBS_NIC_HANDLER_AUTO) {
+		status = uar_can_map(&plan->gpu->mem, uar->devx->reg_addr, &can_map);
+		if (status != DOCA_SUCCESS)
+			return status;
+		plan->handler = can_map ? DOCA_GPUNETIO_VERBS_NIC_HANDLER_GPU_SM_DB
 					: DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY;
+	}
 	if (plan->handler == DOCA_GPUNETIO_VERBS_NIC_HANDLER_GPU_SM_DB &&
 	    plan->ext != DOCA_GPUNETIO_VERBS_SEND_DBR_MODE_EXT_VALID_DBR)
 		plan->handler = DOCA_GPUNETIO_VERBS_NIC_HANDLER_GPU_SM_NO_DBR;
+	return DOCA_SUCCESS;
 }
 
 /* ---- Memory ---- */
@@ -336,10 +343,10 @@ doca_error_t doca_gpu_verbs_create_qp_hl(struct doca_gpu_verbs_qp_init_attr_hl *
 		return DOCA_ERROR_NO_MEMORY;
 	status = create_uar(qp_init_attr->ibpd->context, qp_init_attr->nic_handler,
 			    &hl->external_uar);
-	if (status == DOCA_SUCCESS) {
-		make_plan(qp_init_attr, hl->external_uar, &plan);
+	if (status == DOCA_SUCCESS)
+		status = make_plan(qp_init_attr, hl->external_uar, &plan);
+	if (status == DOCA_SUCCESS)
 		status = create_one(&plan, false, hl);
-	}
 	if (status != DOCA_SUCCESS) {
 		if (hl->gpu_dev && destroy_one(hl) != DOCA_SUCCESS)
 			return status; /* the NIC still has a queue: leave it its memory */
@@ -403,10 +410,10 @@ doca_error_t doca_gpu_verbs_create_qp_group_hl(struct doca_gpu_verbs_qp_init_att
 		return DOCA_ERROR_NO_MEMORY;
 	status = create_uar(qp_init_attr->ibpd->context, qp_init_attr->nic_handler, &uar);
 	group->qp_main.external_uar = group->qp_companion.external_uar = uar;
-	if (status == DOCA_SUCCESS) {
-		make_plan(qp_init_attr, uar, &plan);
+	if (status == DOCA_SUCCESS)
+		status = make_plan(qp_init_attr, uar, &plan);
+	if (status == DOCA_SUCCESS)
 		status = create_one(&plan, false, &group->qp_main);
-	}
 	if (status == DOCA_SUCCESS)
 		status = create_one(&plan, true, &group->qp_companion);
 	if (status != DOCA_SUCCESS) {

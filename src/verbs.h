@@ -111,7 +111,7 @@ struct queue_memory {
 };
 
 struct doca_verbs_cq {
-	struct mlx5dv_devx_obj *devx; /* own */
+	struct mlx5dv_devx_obj *devx; /* own; NULL once a destroy got that far */
 	struct queue_memory memory;
 	struct doca_verbs_uar *uar;
 	struct doca_verbs_uar *own_uar; /* own; NULL with an external one */
@@ -121,7 +121,7 @@ struct doca_verbs_cq {
 };
 
 struct doca_verbs_srq {
-	struct mlx5dv_devx_obj *devx; /* own */
+	struct mlx5dv_devx_obj *devx; /* own; NULL once a destroy got that far */
 	struct queue_memory memory;
 	uint32_t srqn;
 	uint32_t wqes;
@@ -129,7 +129,7 @@ struct doca_verbs_srq {
 };
 
 struct doca_verbs_qp {
-	struct mlx5dv_devx_obj *devx; /* own */
+	struct mlx5dv_devx_obj *devx; /* own; NULL once a destroy got that far */
 	struct ibv_context *context;
 	struct doca_verbs_qp_init_attr init; /* as created */
 	struct doca_verbs_device_attr caps;
@@ -162,7 +162,15 @@ doca_error_t device_query_all(struct ibv_context *context, struct doca_verbs_dev
 doca_error_t queue_memory_get(struct ibv_context *context, const char *what,
 			      const struct umem_at *ring, const struct umem_at *dbr,
 			      size_t ring_bytes, struct queue_memory *memory);
-void queue_memory_put(struct queue_memory *memory);
+/* On failure all of it stays, for another try. */
+doca_error_t queue_memory_put(struct queue_memory *memory);
+
+/*
+ * The first half of a destroy: the firmware's object, then the memory. What is gone is NULL, so a
+ * destroy that failed can be called again and goes on.
+ */
+doca_error_t queue_drop(struct mlx5dv_devx_obj **devx, const char *what,
+			struct queue_memory *memory);
 
 /* Writes a CQ image: every entry reads as not yet written. */
 void cq_init_ring(void *ring, uint32_t entries);

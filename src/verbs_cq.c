@@ -113,7 +113,7 @@ doca_error_t doca_verbs_cq_destroy(struct doca_verbs_cq *cq)
 
 	if (!cq)
 		return DOCA_ERROR_INVALID_VALUE;
-	status = devx_destroy(cq->devx, "DESTROY_CQ");
+	status = queue_drop(&cq->devx, "DESTROY_CQ", &cq->memory);
 	if (status == DOCA_SUCCESS)
 		release(cq);
 	return status;

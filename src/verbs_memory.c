@@ -121,47 +121,50 @@ doca_error_t doca_verbs_umem_get_address(const struct doca_verbs_umem *umem_obj,
 
 /* ---- UAR ---- */
 
-/* level: how loud to be when the type cannot be had; the caller may know another. */
+static const uint32_t uar_flags[] = {
+	[DOCA_VERBS_UAR_ALLOCATION_TYPE_BLUEFLAME] = MLX5DV_UAR_ALLOC_TYPE_BF,
+	[DOCA_VERBS_UAR_ALLOCATION_TYPE_NONCACHE] = MLX5DV_UAR_ALLOC_TYPE_NC,
+	[DOCA_VERBS_UAR_ALLOCATION_TYPE_NONCACHE_DEDICATED] = MLX5DV_UAR_ALLOC_TYPE_NC_DEDICATED,
+};
+
+/* The first of count types that can be had; only the last failure is told loudly. */
 static doca_error_t create_uar(struct ibv_context *context,
-			       enum doca_verbs_uar_allocation_type type, int level,
+			       const enum doca_verbs_uar_allocation_type *types, size_t count,
 			       struct doca_verbs_uar **uar_obj)
 {
-	static const uint32_t flags[] = {
-		[DOCA_VERBS_UAR_ALLOCATION_TYPE_BLUEFLAME] = MLX5DV_UAR_ALLOC_TYPE_BF,
-		[DOCA_VERBS_UAR_ALLOCATION_TYPE_NONCACHE] = MLX5DV_UAR_ALLOC_TYPE_NC,
-		[DOCA_VERBS_UAR_ALLOCATION_TYPE_NONCACHE_DEDICATED] =
-			MLX5DV_UAR_ALLOC_TYPE_NC_DEDICATED,
-	};
-	const struct rdma_ops *rdma;
+	const struct rdma_ops *rdma = rdma_get();
+	doca_error_t status = DOCA_ERROR_INVALID_VALUE;
 	struct doca_verbs_uar *uar;
 
-	if (!context || !uar_obj || (size_t)type >= sizeof(flags) / sizeof(flags[0])) {
-		ENGINE_ERR("uar: context %p, type %d", (void *)context, (int)type);
-		return DOCA_ERROR_INVALID_VALUE;
-	}
-	rdma = rdma_get();
 	if (!rdma)
 		return DOCA_ERROR_NOT_FOUND;
 	uar = calloc(1, sizeof(*uar));
 	if (!uar)
 		return DOCA_ERROR_NO_MEMORY;
-	uar->type = type;
-	uar->devx = rdma->alloc_uar(context, flags[type]);
-	if (!uar->devx) {
-		doca_error_t status = rdma_failed_at(level, "mlx5dv_devx_alloc_uar", errno);
-
-		free(uar);
-		return status;
+	for (size_t i = 0; i < count; i++) {
+		uar->type = types[i];
+		uar->devx = rdma->alloc_uar(context, uar_flags[types[i]]);
+		if (uar->devx) {
+			*uar_obj = uar;
+			return DOCA_SUCCESS;
+		}
+		status = rdma_failed_at(i + 1 < count ? LOG_INFO : LOG_ERR, "mlx5dv_devx_alloc_uar",
+					errno);
 	}
-	*uar_obj = uar;
-	return DOCA_SUCCESS;
+	free(uar);
+	return status;
 }
 
 doca_error_t doca_verbs_uar_create(struct ibv_context *context,
 				   enum doca_verbs_uar_allocation_type allocation_type,
 				   struct doca_verbs_uar **uar_obj)
 {
-	return create_uar(context, allocation_type, LOG_ERR, uar_obj);
+	if (!context || !uar_obj ||
+	    (size_t)allocation_type >= sizeof(uar_flags) / sizeof(uar_flags[0])) {
+		ENGINE_ERR("uar: context %p, type %d", (void *)context, (int)allocation_type);
+		return DOCA_ERROR_INVALID_VALUE;
+	}
+	return create_uar(context, &allocation_type, 1, uar_obj);
 }
 
 doca_error_t doca_verbs_uar_destroy(struct doca_verbs_uar *uar_obj)
@@ -209,11 +212,8 @@ doca_error_t uar_get(struct ibv_context *context, struct doca_verbs_uar *externa
 	doca_error_t status = DOCA_SUCCESS;
 
 	*own = NULL;
-	if (!external) {
-		status = create_uar(context, order[0], LOG_INFO, own);
-		if (status != DOCA_SUCCESS)
-			status = create_uar(context, order[1], LOG_ERR, own);
-	}
+	if (!external)
+		status = create_uar(context, order, 2, own);
 	*uar = external ? external : *own;
 	return status;
 }
@@ -298,11 +298,27 @@ doca_error_t queue_memory_get(struct ibv_context *context, const char *what,
 	return make_own(context, ring_bytes, memory);
 }
 
-void queue_memory_put(struct queue_memory *memory)
+doca_error_t queue_memory_put(struct queue_memory *memory)
 {
-	/* Memory that the NIC may still reach is better lost than given to somebody else. */
-	if (memory->own_umem && doca_verbs_umem_destroy(memory->own_umem) != DOCA_SUCCESS)
-		return;
+	doca_error_t status = DOCA_SUCCESS;
+
+	/* Memory that the NIC may still reach is not given to somebody else. */
+	if (memory->own_umem)
+		status = doca_verbs_umem_destroy(memory->own_umem);
+	if (status != DOCA_SUCCESS)
+		return status;
 	free(memory->own_buffer);
 	memset(memory, 0, sizeof(*memory));
+	return DOCA_SUCCESS;
+}
+
+doca_error_t queue_drop(struct mlx5dv_devx_obj **devx, const char *what,
+			struct queue_memory *memory)
+{
+	doca_error_t status = *devx ? devx_destroy(*devx, what) : DOCA_SUCCESS;
+
+	if (status != DOCA_SUCCESS)
+		return status;
+	*devx = NULL;
+	return queue_memory_put(memory);
 }

@@ -257,7 +257,7 @@ doca_error_t doca_verbs_qp_destroy(struct doca_verbs_qp *qp)
 
 	if (!qp)
 		return DOCA_ERROR_INVALID_VALUE;
-	status = devx_destroy(qp->devx, "DESTROY_QP");
+	status = queue_drop(&qp->devx, "DESTROY_QP", &qp->memory);
 	if (status == DOCA_SUCCESS)
 		release(qp);
 	return status;

@@ -147,12 +147,10 @@ doca_error_t doca_verbs_srq_destroy(struct doca_verbs_srq *srq)
 
 	if (!srq)
 		return DOCA_ERROR_INVALID_VALUE;
-	status = devx_destroy(srq->devx, "DESTROY_RMP");
-	if (status != DOCA_SUCCESS)
-		return status;
-	queue_memory_put(&srq->memory);
-	free(srq);
-	return DOCA_SUCCESS;
+	status = queue_drop(&srq->devx, "DESTROY_RMP", &srq->memory);
+	if (status == DOCA_SUCCESS)
+		free(srq);
+	return status;
 }
 
 uint32_t doca_verbs_srq_get_srqn(const struct doca_verbs_srq *srq)

@@ -152,7 +152,7 @@ doca_error_t doca_gpu_verbs_unexport_multi_qps_dev(struct doca_gpu *gpu_dev,
 
 /*
  * Whether the current GPU can map a doorbell register (db: its host address). Not cached: the
- * answer holds for this register now.
+ * answer holds for this register now. NO_MEMORY: there is no answer.
  */
 doca_error_t doca_gpu_verbs_can_gpu_register_uar(void *db, bool *out_can_register);
 

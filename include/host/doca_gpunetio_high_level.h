@@ -75,7 +75,8 @@ struct doca_gpu_verbs_qp_group_hl {
  * returns it with doca_gpu_verbs_destroy_qp_hl() when no kernel and no proxy uses it any more.
  * INVALID_VALUE: NULL, sq_nwqe out of range, an unknown handler, mode or registration type.
  * NOT_SUPPORTED: a mode that the NIC or the GPU lacks. NO_MEMORY. DRIVER: rdma-core, firmware or
- * CUDA. On error nothing is left behind.
+ * CUDA. On error nothing is left behind, unless the firmware refuses the clean-up as well: it then
+ * keeps its queue, and the library that queue's memory.
  */
 doca_error_t doca_gpu_verbs_create_qp_hl(struct doca_gpu_verbs_qp_init_attr_hl *qp_init_attr,
 					 struct doca_gpu_verbs_qp_hl **qp);
