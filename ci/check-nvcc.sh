@@ -59,7 +59,9 @@ flags=(-std=c++17 -O2 -I. -Iinclude -Iinclude/common -Idevice -Xcompiler -Wall -
 failed=0
 for a in "${archs[@]}"; do
 	if { "$nvcc" "${flags[@]}" -arch="sm_$a" -cubin -o "build/log/check_nvcc.sm_$a.cubin" device/check_nvcc.cu &&
-		"$nvcc" "${flags[@]}" -arch="sm_$a" -cubin -o "build/log/api_facts.sm_$a.cubin" sim_tests/api/facts.cu; } \
+		"$nvcc" "${flags[@]}" -arch="sm_$a" -cubin -o "build/log/api_facts.sm_$a.cubin" sim_tests/api/facts.cu &&
+		"$nvcc" "${flags[@]}" -arch="sm_$a" -cubin -o "build/log/pingpong.sm_$a.cubin" \
+			docs/how-to/examples/port/before/pingpong.cu; } \
 		>"build/log/nvcc-sm_$a.log" 2>&1; then
 		echo "sm_$a: ok"
 	else
