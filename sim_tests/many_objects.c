@@ -170,6 +170,12 @@ Test(many_objects, a_sweep_leaves_silent_queues_alone)
 	for (uint32_t i = 0; i < QPS; i++)
 		cr_expect_eq(model_qp(h, own[i].qp)->rc->now_ns != turn_ns[i], i == QPS / 2,
 			     "QP %u", i);
+	turn_ns[0] = model_qp(h, own[QPS / 2].qp)->rc->now_ns;
+	post(&own[0]);
+	hx_ring(own[0].qp);
+	cr_expect_eq(completions(h, cq), 1);
+	cr_expect_eq(model_qp(h, own[QPS / 2].qp)->rc->now_ns, turn_ns[0],
+		     "what was read counts as silent");
 	hx_close(h);
 }
 
@@ -205,15 +211,66 @@ HX_TEST(many_objects, a_queue_that_is_next_in_a_sweep_may_go)
 		set_record(&own[i]);
 	}
 	hx_ring(own[0].qp);
-	for (uint32_t i = 0; i < 4 * QPS && !uar->sweep_qp; i++)
+	for (uint32_t i = 0; i < 4 * QPS && !uar->sweeping; i++)
 		hx_run(h, 1000);
-	while (uar->sweep_qp && gone < 10) {
-		struct nm_qp *next = NM_OF(uar->sweep_qp, struct nm_qp, uar_link);
+	while (uar->sweeping && uar->sweep_qp < uar->nqps && gone < 10) {
+		struct nm_qp *next = uar->qps[uar->sweep_qp].qp;
 
 		cr_assert_eq(hx_destroy(h, 0, PRM_CMD_DESTROY_QP, next->obj.number), PRM_STATUS_OK);
 		gone++;
 	}
 	cr_expect_geq(completions(h, cq) + gone, QPS);
+}
+
+/* The last of the page takes the place of one that goes, and is looked at nevertheless. */
+HX_TEST(many_objects, a_queue_that_a_sweep_has_passed_may_go)
+{
+	struct own own[QPS];
+	struct hx_cq *cq = many_on_a_page(h, own, QPS);
+	struct nm_uar *uar = model_uar(h, h->nic[0].uar);
+	uint32_t last;
+
+	hx_ring(own[0].qp);
+	for (uint32_t i = 0; i < 4 * QPS && !uar->sweeping; i++)
+		hx_run(h, 1000);
+	cr_assert(uar->sweeping && uar->sweep_qp > 1 && uar->sweep_qp < uar->nqps);
+	last = uar->qps[uar->nqps - 1].qp->obj.number;
+	cr_assert_eq(hx_destroy(h, 0, PRM_CMD_DESTROY_QP, uar->qps[1].qp->obj.number),
+		     PRM_STATUS_OK);
+	for (uint32_t i = 0; i < QPS; i++) {
+		if (own[i].qp->qpn != last)
+			continue;
+		post(&own[i]);
+		set_record(&own[i]);
+	}
+	cr_expect_eq(completions(h, cq), 1);
+}
+
+/* A program that waits for its requests keeps losing rings, and the NIC has nothing else to do. */
+Test(many_objects, where_rings_are_lost_an_idle_nic_sweeps_at_once)
+{
+	struct hx *h = hx_open(&(struct hx_config){.seed = 1});
+	struct own own[4];
+	struct hx_cq *cq = many_on_a_page(h, own, 4);
+	uint8_t cqe[64];
+
+	for (int i = 0; i < 3; i++) {
+		uint64_t began_ns = sim_now_ns(h->sim);
+
+		for (int k = 0; k < 4; k++) {
+			post(&own[k]);
+			set_record(&own[k]);
+		}
+		hx_ring(own[0].qp);
+		for (int k = 0; k < 4; k++)
+			cr_assert(hx_wait(cq, cqe, MS));
+		if (i == 0)
+			cr_expect_gt(sim_now_ns(h->sim) - began_ns, 40000,
+				     "nothing was lost here before");
+		else
+			cr_expect_lt(sim_now_ns(h->sim) - began_ns, 10000);
+	}
+	hx_close(h);
 }
 
 /* ---- lists ---- */

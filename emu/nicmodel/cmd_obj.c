@@ -76,6 +76,7 @@ uint8_t nm_cmd_dealloc_q_counter(struct nm_cmd *c)
 void nm_uar_free(struct nm_obj *obj)
 {
 	nm_obj_remove(obj->nic, obj);
+	free(((struct nm_uar *)obj)->qps);
 	free(obj);
 }
 

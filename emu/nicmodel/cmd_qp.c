@@ -268,6 +268,8 @@ static uint8_t qp_build(struct nm_cmd *c, struct nm_qp *qp)
 				    PRM_GET64(qpc, qp->qpc, dbr_addr), &qp->dbr, &qp->dbr_umem);
 	if (!status && nm_timer_reserve(c->nic, c->nic->table[NM_OBJ_QP].count + 1))
 		status = nm_cmd_no_memory(c);
+	if (!status && qp->uar && nm_uar_reserve_qp(qp->uar))
+		status = nm_cmd_no_memory(c);
 	return status ? status : nm_cmd_publish(c, &qp->obj, NM_OBJ_QP);
 }
 

@@ -13,6 +13,7 @@
 #include "emu/nicmodel/rc.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 enum {
 	SWEEP_NS = 50000,
@@ -20,6 +21,8 @@ enum {
 		200, /* a queue: sweeps that find nothing take a tenth of the time at most */
 	SWEEP_FRUITFUL = 256, /* one lost ring among so many queues: the next sweep comes soon */
 	SWEEP_STEP = 64,      /* queues at a time, so that who rings meanwhile does not wait */
+	SWEEP_AHEAD = 8,      /* records on their way into the cache */
+	SWEEP_LOSING = 16,    /* sweeps at the next idle moment, after one that found a lost ring */
 	HOT_MIN = 16,	      /* pages that are looked at each time, however quiet */
 	HOT_NS = 5000000,     /* a page that has not rung for so long becomes cold */
 	COLD_NS = 1000000,    /* in which every cold page is looked at once */
@@ -74,7 +77,7 @@ static void use(struct nm_nic *nic, struct nm_uar *uar)
 /* The page is looked at as long as another queue uses it. */
 static void unuse(struct nm_nic *nic, struct nm_uar *uar)
 {
-	if (uar->qps || uar->cqs)
+	if (uar->nqps || uar->cqs)
 		return;
 	assert(uar->active);
 	if (uar->hot)
@@ -85,20 +88,68 @@ static void unuse(struct nm_nic *nic, struct nm_uar *uar)
 	uar->sweep_ns = 0;
 }
 
+int nm_uar_reserve_qp(struct nm_uar *uar)
+{
+	uint32_t cap = uar->qps_cap ? 2 * uar->qps_cap : 4;
+	struct nm_swept *qps;
+
+	if (uar->nqps < uar->qps_cap)
+		return 0;
+	qps = realloc(uar->qps, cap * sizeof(*qps));
+	if (!qps)
+		return -ENOMEM;
+	uar->qps = qps;
+	uar->qps_cap = cap;
+	return 0;
+}
+
 void nm_uar_add_qp(struct nm_qp *qp)
 {
-	nm_link_add(&qp->uar->qps, &qp->uar_link);
-	use(qp->obj.nic, qp->uar);
+	struct nm_uar *uar = qp->uar;
+	bool alike = qp->has_sq && !qp->no_dbr && qp->dbr.flat;
+
+	assert(uar->nqps < uar->qps_cap);
+	qp->uar_place = uar->nqps++;
+	uar->qps[qp->uar_place] = (struct nm_swept){.record = alike ? qp->dbr.flat + 1 : NULL,
+						    .space = qp->dbr.space,
+						    .qp = qp,
+						    .seen = qp->dbr.cache[1]};
+	use(qp->obj.nic, uar);
+}
+
+static void move_swept(struct nm_uar *uar, uint32_t to, uint32_t from)
+{
+	uar->qps[to] = uar->qps[from];
+	uar->qps[to].qp->uar_place = to;
 }
 
 void nm_uar_remove_qp(struct nm_qp *qp)
 {
 	struct nm_uar *uar = qp->uar;
+	uint32_t hole = qp->uar_place;
 
-	if (uar->sweep_qp == &qp->uar_link)
-		uar->sweep_qp = qp->uar_link.next;
-	nm_link_del(&qp->uar_link);
+	assert(uar->qps[hole].qp == qp);
+	/* What a sweep has not seen stays behind the place that it has reached. */
+	if (hole < uar->sweep_qp) {
+		move_swept(uar, hole, --uar->sweep_qp);
+		hole = uar->sweep_qp;
+	}
+	move_swept(uar, hole, --uar->nqps);
 	unuse(qp->obj.nic, uar);
+}
+
+void nm_uar_ask_record(struct nm_qp *qp)
+{
+	if (qp->uar)
+		qp->uar->qps[qp->uar_place].asked = true;
+}
+
+void nm_uar_saw_record(struct nm_qp *qp)
+{
+	struct nm_swept *swept = &qp->uar->qps[qp->uar_place];
+
+	swept->seen = qp->dbr.cache[1];
+	swept->asked = false;
 }
 
 void nm_uar_add_cq(struct nm_cq *cq)
@@ -282,44 +333,84 @@ static bool poll_page(struct nm_nic *nic, struct nm_uar *uar)
 
 /* ---- rings that others have overwritten: the records know ---- */
 
-/* A stretch of a sweep: queues whose record is as it was when it was last read. */
-struct silent {
-	struct nm_link *volatile at; /* where it ends, also if the record there is gone */
-	struct nm_space *space;	     /* of all their records */
-	uint32_t left;		     /* queues at most */
-	bool differs;		     /* it ends at a record that has changed */
-};
-
 static bool sq_sweepable(const struct nm_qp *qp)
 {
 	return qp->rc && qp->has_sq && qp->state != PRM_QP_RST;
 }
 
+/* A stretch of a sweep: queues whose record is as it was when it was last read. */
+struct silent_sqs {
+	const struct nm_swept *volatile at; /* where it ends, also if the record there is gone */
+	const struct nm_swept *end;
+	struct nm_space *space; /* of all their records */
+};
+
 static NM_MAY_FAULT void silent_qps(void *arg)
 {
-	struct silent *s = arg;
+	struct silent_sqs *s = arg;
+	const struct nm_swept *end = s->end;
 
-	while (s->at && s->left) {
-		struct nm_link *l = s->at;
-		const struct nm_qp *qp = NM_OF(l, const struct nm_qp, uar_link);
+	for (const struct nm_swept *at = s->at; at < end; at++) {
+		s->at = at;
+		if (end - at > SWEEP_AHEAD)
+			__builtin_prefetch((const void *)(uintptr_t)at[SWEEP_AHEAD].record);
+		if (!at->record || at->space != s->space)
+			return;
+		if (!at->asked && *at->record != at->seen)
+			return;
+	}
+	s->at = end;
+}
 
-		if (l->next)
-			__builtin_prefetch(&NM_OF(l->next, struct nm_qp, uar_link)->dbr);
-		if (sq_sweepable(qp)) {
-			if (qp->no_dbr || !qp->dbr.flat || qp->dbr.space != s->space)
-				return;
-			s->differs = qp->dbr.flat[1] != qp->dbr.cache[1];
-			if (s->differs)
-				return;
-		}
-		s->at = l->next;
-		s->left--;
+/* Passes queues of silent records; *left of them at most. An observer of memory accesses gets to
+ * see each look. */
+static void skip_silent_qps(struct nm_uar *uar, uint32_t *left)
+{
+	const struct nm_swept *from = &uar->qps[uar->sweep_qp];
+	uint32_t n = uar->nqps - uar->sweep_qp;
+	struct silent_sqs s = {.at = from, .space = from->space};
+
+	if (!from->record || nm_watched(uar->obj.nic, NM_EV_DMA))
+		return;
+	s.end = from + (n < *left ? n : *left);
+	if (s.space->ops->guarded)
+		(void)s.space->ops->guarded(silent_qps, &s);
+	else
+		silent_qps(&s);
+	n = (uint32_t)(s.at - from);
+	uar->sweep_qp += n;
+	uar->swept += n;
+	*left -= n;
+}
+
+static void sweep_qps(struct nm_uar *uar, uint32_t *left)
+{
+	while (uar->sweep_qp < uar->nqps && *left) {
+		const struct nm_swept *swept;
+
+		skip_silent_qps(uar, left);
+		if (uar->sweep_qp == uar->nqps || !*left)
+			return;
+		swept = &uar->qps[uar->sweep_qp++];
+		uar->swept++;
+		(*left)--;
+		if (!sq_sweepable(swept->qp))
+			continue;
+		uar->found += swept->record && !swept->asked;
+		rc_req_look(swept->qp, true);
 	}
 }
 
+/* The same for arms; most programs have few CQs. */
+struct silent_cqs {
+	struct nm_link *volatile at;
+	struct nm_space *space;
+	uint32_t left; /* queues at most */
+};
+
 static NM_MAY_FAULT void silent_cqs(void *arg)
 {
-	struct silent *s = arg;
+	struct silent_cqs *s = arg;
 
 	while (s->at && s->left) {
 		struct nm_link *l = s->at;
@@ -333,58 +424,33 @@ static NM_MAY_FAULT void silent_cqs(void *arg)
 	}
 }
 
-/* Skips silent queues from `at` on; the rest is for those who look closely. An observer of memory
- * accesses gets to see each look. */
-static struct nm_link *skip_silent(struct nm_uar *uar, struct nm_link *at, struct nm_space *space,
-				   void (*fn)(void *arg), uint32_t *left)
+static void skip_silent_cqs(struct nm_uar *uar, uint32_t *left)
 {
-	struct silent s = {.at = at, .space = space, .left = *left};
+	const struct nm_cq *cq = NM_OF(uar->sweep_cq, struct nm_cq, uar_link);
+	struct silent_cqs s = {.at = uar->sweep_cq, .space = cq->dbr.space, .left = *left};
 
-	if (!space || nm_watched(uar->obj.nic, NM_EV_DMA))
-		return at;
-	if (space->ops->guarded)
-		(void)space->ops->guarded(fn, &s);
+	if (!s.space || nm_watched(uar->obj.nic, NM_EV_DMA))
+		return;
+	if (s.space->ops->guarded)
+		(void)s.space->ops->guarded(silent_cqs, &s);
 	else
-		fn(&s);
-	for (; at != s.at; at = at->next) {
+		silent_cqs(&s);
+	for (; uar->sweep_cq != s.at; uar->sweep_cq = uar->sweep_cq->next) {
 		uar->swept++;
 		(*left)--;
-	}
-	uar->found += s.differs;
-	return at;
-}
-
-static void sweep_qps(struct nm_uar *uar, uint32_t *left)
-{
-	while (uar->sweep_qp && *left) {
-		struct nm_qp *qp = NM_OF(uar->sweep_qp, struct nm_qp, uar_link);
-		struct nm_link *at =
-			skip_silent(uar, uar->sweep_qp, qp->dbr.space, silent_qps, left);
-
-		uar->sweep_qp = at;
-		if (!at || !*left)
-			continue;
-		qp = NM_OF(at, struct nm_qp, uar_link);
-		uar->sweep_qp = at->next;
-		uar->swept++;
-		(*left)--;
-		if (sq_sweepable(qp))
-			rc_req_look(qp, true);
 	}
 }
 
 static void sweep_cqs(struct nm_uar *uar, uint32_t *left)
 {
 	while (uar->sweep_cq && *left) {
-		struct nm_cq *cq = NM_OF(uar->sweep_cq, struct nm_cq, uar_link);
-		struct nm_link *at =
-			skip_silent(uar, uar->sweep_cq, cq->dbr.space, silent_cqs, left);
+		struct nm_cq *cq;
 
-		uar->sweep_cq = at;
-		if (!at || !*left)
-			continue;
-		cq = NM_OF(at, struct nm_cq, uar_link);
-		uar->sweep_cq = at->next;
+		skip_silent_cqs(uar, left);
+		if (!uar->sweep_cq || !*left)
+			return;
+		cq = NM_OF(uar->sweep_cq, struct nm_cq, uar_link);
+		uar->sweep_cq = uar->sweep_cq->next;
 		uar->swept++;
 		(*left)--;
 		nm_cq_check_arm(cq);
@@ -392,34 +458,52 @@ static void sweep_cqs(struct nm_uar *uar, uint32_t *left)
 }
 
 /*
- * A part of a sweep. Where many queues share a page and keep losing rings to each other, sweeps are
- * what serves them, one after the other; where they are silent, looking at them all is nearly all
- * that the NIC would do, so the next sweep comes the later the more they are.
+ * When the next sweep comes. Where many queues share a page and keep losing rings to each other,
+ * sweeps are what serves them, one after the other; where they are silent, looking at them all is
+ * nearly all that the NIC would do, so the next sweep comes the later the more they are.
  */
+static void sweep_done(struct nm_uar *uar, uint64_t now_ns)
+{
+	uint64_t quiet_ns = (uint64_t)uar->swept * SWEEP_COST_NS;
+
+	uar->sweeping = false;
+	uar->sweep_qp = 0;
+	uar->sweep_after_ns = uar->found * SWEEP_FRUITFUL >= uar->swept || quiet_ns < SWEEP_NS
+				      ? SWEEP_NS
+				      : quiet_ns;
+	if (uar->found)
+		uar->losing = SWEEP_LOSING;
+	else if (uar->losing)
+		uar->losing--;
+	/* Who overwrote a ring rang, so without a ring since it began nothing was lost. */
+	if (uar->sweep_ns)
+		uar->sweep_ns = now_ns + uar->sweep_after_ns;
+}
+
+/* A part of a sweep. */
 static void sweep(struct nm_uar *uar, uint64_t now_ns)
 {
 	uint32_t left = SWEEP_STEP;
-	uint64_t quiet_ns;
 
 	if (!uar->sweeping) {
 		uar->sweeping = true;
-		uar->sweep_qp = uar->qps;
+		uar->sweep_qp = 0;
 		uar->sweep_cq = uar->cqs;
 		uar->swept = uar->found = 0;
 		uar->sweep_ns = 0; /* a ring from now on asks for another one */
 	}
 	sweep_qps(uar, &left);
 	sweep_cqs(uar, &left);
-	if (uar->sweep_qp || uar->sweep_cq)
-		return;
-	uar->sweeping = false;
-	quiet_ns = (uint64_t)uar->swept * SWEEP_COST_NS;
-	uar->sweep_after_ns = uar->found * SWEEP_FRUITFUL >= uar->swept || quiet_ns < SWEEP_NS
-				      ? SWEEP_NS
-				      : quiet_ns;
-	/* Who overwrote a ring rang, so without a ring since it began nothing was lost. */
-	if (uar->sweep_ns)
-		uar->sweep_ns = now_ns + uar->sweep_after_ns;
+	if (uar->sweep_qp == uar->nqps && !uar->sweep_cq)
+		sweep_done(uar, now_ns);
+}
+
+/* At its time; where rings are being lost, as soon as there is nothing else to do. */
+static bool sweep_due(const struct nm_uar *uar, uint64_t now_ns)
+{
+	if (!uar->sweep_ns)
+		return false;
+	return uar->sweep_ns <= now_ns || (uar->losing && uar->obj.nic->idle);
 }
 
 /* A page that is looked at: true if it rang. */
@@ -429,7 +513,7 @@ static bool look(struct nm_nic *nic, struct nm_uar *uar, uint64_t now_ns, uint64
 
 	if (any)
 		rang(uar, now_ns);
-	if (uar->sweeping || (uar->sweep_ns && uar->sweep_ns <= now_ns))
+	if (uar->sweeping || sweep_due(uar, now_ns))
 		sweep(uar, now_ns);
 	if (uar->sweeping)
 		*next_ns = now_ns;

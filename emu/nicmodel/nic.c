@@ -250,6 +250,7 @@ void nm_qp_schedule(struct nm_qp *qp)
 	qp->run_at = nic->run_tail;
 	*nic->run_tail = qp;
 	nic->run_tail = &qp->run_next;
+	nic->nrun++;
 }
 
 void nm_qp_schedule_first(struct nm_qp *qp)
@@ -265,6 +266,7 @@ void nm_qp_schedule_first(struct nm_qp *qp)
 	else
 		nic->run_tail = &qp->run_next;
 	nic->run_head = qp;
+	nic->nrun++;
 }
 
 void nm_qp_unschedule(struct nm_qp *qp)
@@ -279,6 +281,7 @@ void nm_qp_unschedule(struct nm_qp *qp)
 		qp->run_next->run_at = qp->run_at;
 	else
 		nic->run_tail = qp->run_at;
+	nic->nrun--;
 	qp->runnable = false;
 }
 
@@ -294,14 +297,13 @@ static struct nm_qp *run_pop(struct nm_nic *nic)
 /* Each QP that is runnable now once, so that one busy QP does not starve the others. */
 static bool run_round(struct nm_nic *nic, uint64_t deadline_ns)
 {
-	uint32_t turns = 0;
+	uint64_t now_ns = nm_now(nic);
 	bool moved = false;
 
-	for (struct nm_qp *qp = nic->run_head; qp; qp = qp->run_next)
-		turns++;
-	for (; turns && nic->run_head; turns--) {
-		moved |= nm_qp_progress(run_pop(nic), deadline_ns);
-		if (nm_now(nic) >= deadline_ns)
+	for (uint32_t turns = nic->nrun; turns && nic->run_head; turns--) {
+		moved |= nm_qp_progress(run_pop(nic), now_ns, deadline_ns);
+		now_ns = nm_now(nic);
+		if (now_ns >= deadline_ns)
 			break;
 	}
 	return moved;
@@ -437,6 +439,7 @@ struct nm_progress nm_nic_progress(struct nm_nic *nic, uint64_t budget_ns)
 		moved |= nm_srqs_progress(nic);
 		moved |= nm_eqs_progress(nic);
 		p.worked |= moved;
+		nic->idle = !moved;
 		p.next_ns = sweep_ns;
 		if (!moved || nm_now(nic) >= deadline_ns)
 			break;

@@ -222,20 +222,34 @@ struct nm_pd {
 	struct nm_obj obj;
 };
 
+/* A QP of a page as a sweep sees it: what it compares lies together, not in as many places as there
+ * are QPs. */
+struct nm_swept {
+	const volatile uint32_t *record; /* of its SQ; NULL: its QP is to be looked at each time */
+	struct nm_space *space;		 /* of the record */
+	struct nm_qp *qp;
+	uint32_t seen; /* the record as it was last read, big endian */
+	bool asked;    /* it is going to be read: nothing to find */
+};
+
 struct nm_uar {
 	struct nm_obj obj; /* number: page index from config.uar_base */
 	uint8_t *page;	   /* 4096 bytes */
 	bool freed;	   /* deallocated, but queues still use it */
 	/* doorbell.c, all of it: queues on this page, and how it is looked at */
-	struct nm_link *qps, *cqs;
-	bool active, hot;  /* some queue uses it; it is looked at each time */
-	uint32_t place;	   /* among the hot or the cold ones */
-	uint64_t rang_ns;  /* when it last rang, or was first used */
-	uint64_t sweep_ns; /* when its queues are swept by their records; 0: no ring since */
-	bool sweeping;	   /* a sweep is under way: */
-	struct nm_link *sweep_qp, *sweep_cq; /* the next ones it looks at */
-	uint32_t swept, found;		     /* queues so far; and those that a lost ring was for */
-	uint64_t sweep_after_ns;	     /* from a ring to the next sweep */
+	struct nm_swept *qps; /* in no order */
+	uint32_t nqps, qps_cap;
+	struct nm_link *cqs;
+	bool active, hot;	  /* some queue uses it; it is looked at each time */
+	uint32_t place;		  /* among the hot or the cold ones */
+	uint64_t rang_ns;	  /* when it last rang, or was first used */
+	uint64_t sweep_ns;	  /* when its queues are swept by their records; 0: no ring since */
+	bool sweeping;		  /* a sweep is under way: */
+	uint32_t sweep_qp;	  /* the next ones it looks at: place in qps, */
+	struct nm_link *sweep_cq; /* in the list */
+	uint32_t swept, found;	  /* queues so far; and those that a lost ring was for */
+	uint64_t sweep_after_ns;  /* from a ring to the next sweep */
+	uint32_t losing;	  /* rings have been lost: so many sweeps more that need not wait */
 };
 
 struct nm_umem {
@@ -505,9 +519,10 @@ struct nm_qp {
 	struct nm_srq *srq;	       /* shared receive queue; NULL with XRC: each packet says */
 	struct nm_xrcd *xrcd;	       /* XRC target's domain; else NULL */
 	struct nm_uar *uar;	       /* NULL: no queue that is rung */
-	struct nm_link uar_link, snd_link, rcv_link; /* of the page, of cq_snd, of cq_rcv */
-	bool no_dbr;				     /* send_dbr_mode NO_DBR_EXT */
-	struct nm_mem mem;			     /* RQ at 0, SQ behind it */
+	uint32_t uar_place;	       /* among those of the page */
+	struct nm_link snd_link, rcv_link; /* of cq_snd, of cq_rcv */
+	bool no_dbr;			   /* send_dbr_mode NO_DBR_EXT */
+	struct nm_mem mem;		   /* RQ at 0, SQ behind it */
 	struct nm_umem *umem, *dbr_umem;
 	struct nm_dbr dbr; /* word 0 RQ, word 1 SQ */
 	/* geometry */
@@ -566,11 +581,11 @@ bool nm_srqs_progress(struct nm_nic *nic);
 
 /*
  * The data path's turn (nic.c calls it off the run list, where the QP no longer is): works until
- * there is nothing to do or nm_now() >= deadline_ns. True if something moved. What needs another
- * turn (out of time, a transfer or a push-back to poll for) calls nm_qp_schedule() again before it
- * returns.
+ * there is nothing to do or nm_now() >= deadline_ns; it begins at now_ns. True if something moved.
+ * What needs another turn (out of time, a transfer or a push-back to poll for) calls
+ * nm_qp_schedule() again before it returns.
  */
-bool nm_qp_progress(struct nm_qp *qp, uint64_t deadline_ns);
+bool nm_qp_progress(struct nm_qp *qp, uint64_t now_ns, uint64_t deadline_ns);
 /* The QP's timer (nm_qp_timer_set) expired; it is disarmed by now. */
 void nm_qp_timer(struct nm_qp *qp, uint64_t now_ns);
 /* nm_nic_receive() of nm.h is the transport's too. */
@@ -587,8 +602,12 @@ bool nm_mcast_next(const struct nm_nic *nic, const uint8_t gid[16], struct nm_mc
 
 /* CREATE puts a queue on the page that it names, DESTROY takes it off; the page is looked at as
  * long as it has one. */
+int nm_uar_reserve_qp(struct nm_uar *uar); /* room for one more: 0, -ENOMEM */
 void nm_uar_add_qp(struct nm_qp *qp);
 void nm_uar_remove_qp(struct nm_qp *qp);
+/* Its SQ's record is to be read; was read, or the QP begins anew. */
+void nm_uar_ask_record(struct nm_qp *qp);
+void nm_uar_saw_record(struct nm_qp *qp);
 void nm_uar_add_cq(struct nm_cq *cq);
 void nm_uar_remove_cq(struct nm_cq *cq);
 bool nm_doorbell_poll(struct nm_nic *nic, uint64_t now_ns,
@@ -624,7 +643,10 @@ struct nm_nic {
 	uint32_t nhot, ncold, next_cold;
 	bool new_queue;			    /* one was put on a page since the last progress */
 	uint64_t cold_ns;		    /* up to when the cold ones have been looked at */
+	bool idle;			    /* the last round had nothing to do */
 	struct nm_qp *run_head, **run_tail; /* QPs with work */
+	uint32_t nrun;			    /* how many */
+	struct nm_packet tx;		    /* the one that is being made and sent */
 	struct nm_cq *busy_cqs;	   /* cq.c: CQs with pending writes, arms to read, deaths to tell */
 	struct nm_cq *held_cqs;	   /* cq.c: CQs whose event moderation holds back */
 	struct nm_eq *busy_eqs;	   /* eq.c: likewise */

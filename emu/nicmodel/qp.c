@@ -154,6 +154,7 @@ static void reset(struct nm_qp *qp)
 	if (dbr_space) {
 		nm_dbr_fini(&qp->dbr);
 		(void)nm_dbr_init(&qp->dbr, dbr_space, dbr_addr);
+		nm_uar_saw_record(qp);
 	}
 	nm_qp_unschedule(qp);
 	nm_qp_timer_set(qp, UINT64_MAX);
@@ -250,7 +251,7 @@ void rc_error_enter(struct nm_qp *qp)
 
 bool rc_turn_over(const struct nm_qp *qp, uint32_t steps)
 {
-	return (qp->rc->tx.segs > 1 || steps % TURN_STEPS == TURN_STEPS - 1) &&
+	return (qp->obj.nic->tx.segs > 1 || steps % TURN_STEPS == TURN_STEPS - 1) &&
 	       nm_now(qp->obj.nic) >= qp->rc->deadline_ns;
 }
 
@@ -280,12 +281,12 @@ static bool requests(const struct nm_qp *qp)
 	return qp->state == PRM_QP_RTS || qp->state == PRM_QP_SQD;
 }
 
-bool nm_qp_progress(struct nm_qp *qp, uint64_t deadline_ns)
+bool nm_qp_progress(struct nm_qp *qp, uint64_t now_ns, uint64_t deadline_ns)
 {
 	const struct nm_service *service = qp->service;
 	struct nm_rc *rc = qp->rc;
 
-	rc->now_ns = nm_now(qp->obj.nic);
+	rc->now_ns = now_ns;
 	rc->deadline_ns = deadline_ns;
 	rc->moved = false;
 	rc->polling = false;

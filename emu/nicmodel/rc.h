@@ -372,7 +372,6 @@ struct nm_rc {
 	bool moved;   /* something happened in this turn */
 	bool polling; /* a transfer is to be polled for */
 	const struct rc_recv_ops *recv_ops;
-	struct nm_packet tx;
 	struct rc_req req;
 	struct rc_resp resp;
 };
@@ -559,7 +558,7 @@ void rc_receive(struct nm_qp *qp, struct nm_packet *pkt, const struct roce_bth *
 
 /* 0, or -EAGAIN: the link is full, try again later; -EFAULT: the payload's memory is gone. */
 int rc_send(struct nm_qp *qp);
-/* Starts a single packet in rc->tx; returns the place of the first extension header. */
+/* Starts a single packet in nic->tx; returns the place of the first extension header. */
 uint8_t *rc_packet(struct nm_qp *qp, uint8_t opcode, bool se, uint32_t payload_len, bool ackreq,
 		   uint32_t psn);
 
@@ -569,10 +568,10 @@ uint8_t *rc_packet(struct nm_qp *qp, uint8_t opcode, bool se, uint32_t payload_l
  */
 uint32_t rc_train_len(const struct nm_qp *qp, uint64_t left, uint32_t window);
 void rc_train(struct nm_qp *qp);
-/* PSNs of the packet or train in rc->tx. */
+/* PSNs of the packet or train in nic->tx. */
 static inline uint32_t rc_tx_psns(const struct nm_qp *qp)
 {
-	return qp->rc->tx.segs ? qp->rc->tx.segs : 1;
+	return qp->obj.nic->tx.segs ? qp->obj.nic->tx.segs : 1;
 }
 
 /* ---- qp.c ---- */

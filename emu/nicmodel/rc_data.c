@@ -117,7 +117,7 @@ static void add_inline(const struct nm_sq_ring *ring, const struct nm_wr *wr,
 static int gather_iov(struct nm_qp *qp, uint64_t off, uint32_t n)
 {
 	struct rc_req *req = &qp->rc->req;
-	struct nm_packet *pkt = &qp->rc->tx;
+	struct nm_packet *pkt = &qp->obj.nic->tx;
 
 	seek(&req->gather, &req->wr, off);
 	while (n > 0) {
@@ -226,7 +226,7 @@ static int gather_bounce(struct nm_qp *qp, uint64_t off, uint32_t n)
 	}
 	rc = fill(qp);
 	if (rc == 0)
-		add_iov(&qp->rc->tx, req->bounce + (off - req->bounce_off), n);
+		add_iov(&qp->obj.nic->tx, req->bounce + (off - req->bounce_off), n);
 	else if (rc != -EINPROGRESS)
 		req->bounce_want = 0;
 	return rc;
@@ -235,7 +235,7 @@ static int gather_bounce(struct nm_qp *qp, uint64_t off, uint32_t n)
 int rc_gather(struct nm_qp *qp, uint64_t off, uint32_t *n, uint8_t *cause)
 {
 	struct rc_req *req = &qp->rc->req;
-	struct nm_packet *pkt = &qp->rc->tx;
+	struct nm_packet *pkt = &qp->obj.nic->tx;
 	int rc = -ENOTSUP;
 
 	pkt->niov = 0;

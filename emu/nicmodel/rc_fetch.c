@@ -38,6 +38,7 @@ void rc_req_look(struct nm_qp *qp, bool sweep)
 	/* What is being read was perhaps read before the program wrote it. */
 	req->db_again = req->db_reading;
 	req->db_seen = true;
+	nm_uar_ask_record(qp);
 	if (sweep) {
 		req->sweep_again = req->peeking;
 		req->sweep = true;
@@ -109,6 +110,7 @@ static int read_record(struct nm_qp *qp)
 		return rc;
 	req->db_seen = req->db_again;
 	req->db_again = false;
+	nm_uar_saw_record(qp);
 	if (rc) {
 		nm_diagnose(qp->obj.nic, NM_DIAG_MEMORY, qp->obj.number,
 			    "the doorbell record at 0x%llx cannot be read",

@@ -10,7 +10,7 @@
 uint8_t *rc_packet(struct nm_qp *qp, uint8_t opcode, bool se, uint32_t payload_len, bool ackreq,
 		   uint32_t psn)
 {
-	struct nm_packet *pkt = &qp->rc->tx;
+	struct nm_packet *pkt = &qp->obj.nic->tx;
 
 	opcode = (uint8_t)(qp->service->opcode_base + opcode);
 	pkt->route = qp->route;
@@ -45,7 +45,7 @@ uint32_t rc_train_len(const struct nm_qp *qp, uint64_t left, uint32_t window)
 
 void rc_train(struct nm_qp *qp)
 {
-	struct nm_packet *pkt = &qp->rc->tx;
+	struct nm_packet *pkt = &qp->obj.nic->tx;
 
 	if (pkt->payload_len <= qp->mtu)
 		return;
@@ -73,7 +73,7 @@ static bool to_multicast(const struct nm_qp *qp, const struct nm_packet *pkt)
 static int send_once(struct nm_qp *qp)
 {
 	struct nm_nic *nic = qp->obj.nic;
-	struct nm_packet *pkt = &qp->rc->tx;
+	struct nm_packet *pkt = &qp->obj.nic->tx;
 	int rc = nic->ops.link_send(nic->ops.ctx, pkt);
 
 	if (rc == -EAGAIN) {
@@ -94,7 +94,7 @@ static int send_once(struct nm_qp *qp)
 int rc_send(struct nm_qp *qp)
 {
 	struct nm_nic *nic = qp->obj.nic;
-	struct nm_event ev = {.kind = NM_EV_TX, .qpn = qp->obj.number, .packet = &qp->rc->tx};
+	struct nm_event ev = {.kind = NM_EV_TX, .qpn = qp->obj.number, .packet = &qp->obj.nic->tx};
 	enum nm_verdict verdict;
 	int rc;
 

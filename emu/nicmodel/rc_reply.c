@@ -80,7 +80,7 @@ static int send_read_response(struct nm_qp *qp, uint32_t index)
 	bool first = rd->cur_psn == rd->from_psn, last;
 	static const uint8_t opcodes[4] = {ROCE_READ_RESP_MIDDLE, ROCE_READ_RESP_LAST,
 					   ROCE_READ_RESP_FIRST, ROCE_READ_RESP_ONLY};
-	struct nm_packet *pkt = &qp->rc->tx;
+	struct nm_packet *pkt = &qp->obj.nic->tx;
 	uint64_t va = rd->va + off;
 	struct nm_mkey *mkey = NULL;
 	char why[NM_WHY_MAX];
@@ -125,7 +125,7 @@ static int send_atomic_ack(struct nm_qp *qp, uint32_t index)
 	struct rc_rd *rd = &qp->rc->resp.rds[index];
 	uint8_t *ext;
 
-	qp->rc->tx.niov = 0;
+	qp->obj.nic->tx.niov = 0;
 	ext = rc_packet(qp, ROCE_ATOMIC_ACK, false, 0, false, rd->psn);
 	roce_aeth_put(ext, ROCE_AETH_ACK, rd->msn);
 	prm_store64(ext + ROCE_AETH_LEN, rd->result);
@@ -171,7 +171,7 @@ static int send_aeth(struct nm_qp *qp, uint8_t syndrome, uint32_t psn)
 {
 	uint8_t *ext;
 
-	qp->rc->tx.niov = 0;
+	qp->obj.nic->tx.niov = 0;
 	ext = rc_packet(qp, ROCE_ACK, false, 0, false, psn);
 	roce_aeth_put(ext, syndrome, qp->rc->resp.msn);
 	return rc_send(qp);

@@ -214,7 +214,7 @@ int rc_send_data(struct nm_qp *qp, struct rc_swqe *w, uint64_t off)
 			qp->service->reliable && ask_for_ack(qp, req->snd_psn, n, last),
 			req->snd_psn);
 	rc_train(qp);
-	qp->rc->tx.stable = qp->service->reliable && !req->through_bounce;
+	qp->obj.nic->tx.stable = qp->service->reliable && !req->through_bounce;
 	if (is_write && first) {
 		roce_reth_put(ext, req->wr.raddr, req->wr.rkey, (uint32_t)w->len);
 		ext += ROCE_RETH_LEN;
@@ -242,7 +242,7 @@ static int send_read(struct nm_qp *qp, struct rc_swqe *w, uint64_t off)
 		rc_req_fail(qp, req->cur, cause);
 		return -EPERM;
 	}
-	qp->rc->tx.niov = 0;
+	qp->obj.nic->tx.niov = 0;
 	ext = rc_packet(qp, ROCE_READ_REQUEST, false, 0, true, req->snd_psn);
 	roce_reth_put(ext, req->wr.raddr + off, req->wr.rkey, (uint32_t)(w->len - off));
 	rc = rc_send(qp);
@@ -277,7 +277,7 @@ static int send_atomic(struct nm_qp *qp, struct rc_swqe *w)
 	}
 	while (atomic_opcodes[i].wqe != w->opcode)
 		i++;
-	qp->rc->tx.niov = 0;
+	qp->obj.nic->tx.niov = 0;
 	ext = rc_packet(qp, atomic_opcodes[i].wire, false, 0, true, req->snd_psn);
 	prm_store64(ext, wr->raddr);
 	prm_store32(ext + 8, wr->rkey);

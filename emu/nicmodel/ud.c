@@ -99,8 +99,8 @@ int ud_send(struct nm_qp *qp, struct rc_swqe *w, uint64_t off)
 	if (rc)
 		return rc;
 	ext = rc_packet(qp, opcode, w->se, len, false, req->snd_psn);
-	qp->rc->tx.route = route;
-	roce_bth_set_dqpn(qp->rc->tx.hdr, av->dqpn);
+	qp->obj.nic->tx.route = route;
+	roce_bth_set_dqpn(qp->obj.nic->tx.hdr, av->dqpn);
 	prm_store32(ext, av->qkey & (uint32_t)UD_OWN_QKEY ? qp->qkey : av->qkey);
 	prm_store32(ext + 4, qp->obj.number & 0xffffff);
 	if (req->wr.imm_valid)
