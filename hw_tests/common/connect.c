@@ -39,6 +39,7 @@ int hwt_create_qps(struct hwt *h, uint32_t count)
 			.sq_nwqe = HWT_SQ_DEPTH,
 			.nic_handler = h->opt->handler,
 			.mreg_type = DOCA_GPUNETIO_VERBS_MEM_REG_TYPE_DEFAULT,
+			.send_dbr_mode_ext = h->opt->dbr_mode,
 		};
 
 		if (hwt_check("doca_gpu_verbs_create_qp_hl",

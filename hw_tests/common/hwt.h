@@ -50,6 +50,7 @@ struct hwt_options {
 	int gid_index, port, timeout_s;
 	enum doca_gpu_dev_verbs_exec_scope scope;
 	enum doca_gpu_dev_verbs_nic_handler handler;
+	enum doca_gpu_verbs_send_dbr_mode_ext dbr_mode;
 	uint32_t seed; /* of the bytes sent; 0: upstream's (buffer number + 1) */
 	bool upstream; /* the other half is upstream's example: no control steps */
 };

@@ -35,7 +35,13 @@ static const struct {
 	  "GPU by PCI address, \"gpu\" (the first) or \"cpu\" (a GPU if there is one)", 0}},
 	{HWT_PUT_BW, {"exec-scope", 'e', "SCOPE", 0, "thread (or 0), warp (or 1)", 0}},
 	{HWT_WRITE_BW, {"exec-scope", 'e', "SCOPE", 0, "thread (or 0): it has no other", 0}},
-	{ALL, {"handler", 'H', "WHO", 0, "who rings the doorbell: auto, proxy, db", 0}},
+	{ALL,
+	 {"handler", 'H', "WHO", 0,
+	  "who rings the doorbell, and how: auto, proxy, db, bf (BlueFlame), nodbr (no doorbell "
+	  "record; "
+	  "the NIC must be able to), nodbr-sw (the CPU keeps the record; GPU memory must be mapped "
+	  "to it)",
+	  0}},
 	{BW,
 	 {"timeout", 'T', "SECONDS", 0,
 	  "limit of every wait: for the other half to come, to answer, for a kernel (120)", 0}},
@@ -80,11 +86,23 @@ static const struct name scopes[] = {
 	{NULL, 0},
 };
 
-static const struct name handlers[] = {
-	{"auto", DOCA_GPUNETIO_VERBS_NIC_HANDLER_AUTO},
-	{"proxy", DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY},
-	{"db", DOCA_GPUNETIO_VERBS_NIC_HANDLER_GPU_SM_DB},
-	{NULL, 0},
+static const struct handler {
+	const char *name;
+	enum doca_gpu_dev_verbs_nic_handler handler;
+	enum doca_gpu_verbs_send_dbr_mode_ext dbr_mode;
+} handlers[] = {
+	{"auto", DOCA_GPUNETIO_VERBS_NIC_HANDLER_AUTO,
+	 DOCA_GPUNETIO_VERBS_SEND_DBR_MODE_EXT_VALID_DBR},
+	{"proxy", DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY,
+	 DOCA_GPUNETIO_VERBS_SEND_DBR_MODE_EXT_VALID_DBR},
+	{"db", DOCA_GPUNETIO_VERBS_NIC_HANDLER_GPU_SM_DB,
+	 DOCA_GPUNETIO_VERBS_SEND_DBR_MODE_EXT_VALID_DBR},
+	{"bf", DOCA_GPUNETIO_VERBS_NIC_HANDLER_GPU_SM_BF,
+	 DOCA_GPUNETIO_VERBS_SEND_DBR_MODE_EXT_VALID_DBR},
+	{"nodbr", DOCA_GPUNETIO_VERBS_NIC_HANDLER_GPU_SM_DB,
+	 DOCA_GPUNETIO_VERBS_SEND_DBR_MODE_EXT_NO_DBR_HW},
+	{"nodbr-sw", DOCA_GPUNETIO_VERBS_NIC_HANDLER_GPU_SM_DB,
+	 DOCA_GPUNETIO_VERBS_SEND_DBR_MODE_EXT_NO_DBR_SW_EMULATED},
 };
 
 static int named(struct argp_state *state, const struct name *table, const char *arg,
@@ -96,6 +114,18 @@ static int named(struct argp_state *state, const struct name *table, const char 
 	}
 	argp_error(state, "%s: '%s' is none of those that --help names", what, arg);
 	return 0;
+}
+
+static void set_handler(struct argp_state *state, struct hwt_options *opt, const char *arg)
+{
+	for (size_t i = 0; i < sizeof(handlers) / sizeof(handlers[0]); i++) {
+		if (!strcmp(handlers[i].name, arg)) {
+			opt->handler = handlers[i].handler;
+			opt->dbr_mode = handlers[i].dbr_mode;
+			return;
+		}
+	}
+	argp_error(state, "-H: '%s' is none of those that --help names", arg);
 }
 
 /* What the options say together; the same on both halves, so that neither waits for the other. */
@@ -148,8 +178,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		opt->scope = (enum doca_gpu_dev_verbs_exec_scope)named(state, scopes, arg, "-e");
 		break;
 	case 'H':
-		opt->handler =
-			(enum doca_gpu_dev_verbs_nic_handler)named(state, handlers, arg, "-H");
+		set_handler(state, opt, arg);
 		break;
 	case 'T':
 		opt->timeout_s = (int)number(state, arg, "-T", 1, 86400);

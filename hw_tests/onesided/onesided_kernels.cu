@@ -166,6 +166,66 @@ __global__ void get_blocking(struct os_args args)
 	}
 }
 
+/* A WRITE of message `i`, into its slot of the ring. */
+__device__ struct doca_gpu_dev_verbs_wqe *prepare_write(const struct os_args &args, uint64_t idx,
+							uint32_t i)
+{
+	struct doca_gpu_dev_verbs_wqe *wqe =
+		doca_gpu_dev_verbs_get_wqe_ptr(args.qp, static_cast<uint16_t>(idx));
+
+	doca_gpu_dev_verbs_wqe_prepare_write(
+		args.qp, wqe, static_cast<uint16_t>(idx), DOCA_GPUNETIO_IB_MLX5_OPCODE_RDMA_WRITE,
+		DOCA_GPUNETIO_IB_MLX5_WQE_CTRL_CQ_UPDATE, 0, args.remote.addr + i * args.size,
+		args.remote.key, args.local.addr + i * args.size, args.local.key,
+		static_cast<uint32_t>(args.size));
+	return wqe;
+}
+
+/* What the copy engine reads lies in shared memory, aligned to 16 bytes. */
+struct alignas(16) bf_copy {
+	uint64_t words[8];
+};
+
+/* One thread. */
+__global__ void write_bf(struct os_args args)
+{
+	GDAKIT_SHARED(bf_copy, copy);
+
+	for (uint32_t i = 0; i < args.rounds; i++) {
+		uint64_t idx = doca_gpu_dev_verbs_reserve_wq_slots<GPU_SHARED>(args.qp, 1);
+		struct doca_gpu_dev_verbs_wqe *wqe = prepare_write(args, idx, 0);
+
+		memcpy(&copy, wqe, sizeof(copy));
+		doca_gpu_dev_verbs_mark_wqes_ready<GPU_SHARED>(args.qp, idx, idx);
+		doca_gpu_dev_verbs_submit_bf<GPU_SHARED>(
+			args.qp, idx + 1, reinterpret_cast<struct doca_gpu_dev_verbs_wqe *>(&copy));
+		settle<GPU_SHARED>(args, idx);
+	}
+}
+
+/* 32 threads, which post together; one message after the other. */
+__global__ void write_bf_warp(struct os_args args)
+{
+	GDAKIT_SHARED(uint64_t[1], first);
+	struct doca_gpu_dev_verbs_wqe *wqe;
+	uint64_t idx;
+
+	for (uint32_t i = 0; i < args.threads * args.rounds; i++) {
+		if (threadIdx.x == 0) {
+			idx = doca_gpu_dev_verbs_reserve_wq_slots<GPU_SHARED>(args.qp, 1);
+			prepare_write(args, idx, i % args.threads);
+			doca_gpu_dev_verbs_mark_wqes_ready<GPU_SHARED>(args.qp, idx, idx);
+			first[0] = idx;
+		}
+		__syncthreads();
+		idx = first[0];
+		wqe = doca_gpu_dev_verbs_get_wqe_ptr(args.qp, static_cast<uint16_t>(idx));
+		doca_gpu_dev_verbs_submit_bf_warp<GPU_SHARED>(args.qp, idx + 1, wqe);
+		settle<GPU_SHARED>(args, idx);
+		__syncthreads();
+	}
+}
+
 typedef void (*kernel_fn)(struct os_args);
 
 kernel_fn const kernels[OS_OPS] = {
@@ -183,6 +243,8 @@ kernel_fn const kernels[OS_OPS] = {
 	signal,
 	get,
 	get_blocking,
+	write_bf,
+	write_bf_warp,
 };
 
 int launch(enum os_op op, gdakit_stream stream, const struct os_args *args)

@@ -23,6 +23,8 @@ enum os_op {
 	OS_SIGNAL,
 	OS_GET,
 	OS_GET_BLOCKING,
+	OS_WRITE_BF,	  /* WRITEs by hand, through the BlueFlame register, by one thread */
+	OS_WRITE_BF_WARP, /* and by a warp together, a message a lane */
 	OS_OPS
 };
 

@@ -193,7 +193,9 @@ check -e
 check -q 1 -m 1024
 check -q 8 -m 256
 alone onesided 100 "$bin/onesided" -g cpu
-alone "onesided -H proxy" 100 "$bin/onesided" -g cpu -H proxy
+for who in proxy db bf nodbr nodbr-sw; do
+	alone "onesided -H $who" 100 "$bin/onesided" -g cpu -H $who
+done
 kernel put_bw -e thread
 kernel put_bw -e warp
 kernel put_bw -e thread -q 4 -s 4096
