@@ -346,7 +346,7 @@ static void once_and_on(void *ctx, const struct scenario *s, const struct scenar
 				     run.failed);
 		}
 		/* The NIC's share is lost; the next one starts afresh. */
-		fake.objects = fake.umems = fake.uars = fake.blocks = 0;
+		fake_forget();
 		if (!fake.failed)
 			break;
 	}

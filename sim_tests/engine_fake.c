@@ -118,6 +118,47 @@ static void refuse(void *out)
 	PRM_SET(cmd_out, out, syndrome, 0x31313131);
 }
 
+/* What the NIC holds for each object: neither may go before it. */
+static struct holding {
+	const struct mlx5dv_devx_obj *obj; /* NULL: free */
+	uint32_t uar, umem[2];
+} held[64];
+
+static struct holding *holding_of(const struct mlx5dv_devx_obj *obj)
+{
+	for (size_t i = 0; i < sizeof(held) / sizeof(held[0]); i++)
+		if (held[i].obj == obj)
+			return &held[i];
+	cr_assert_fail("object %p", (const void *)obj);
+	return NULL;
+}
+
+static void hold(const struct mlx5dv_devx_obj *obj, const void *in)
+{
+	struct holding *h = holding_of(NULL);
+	const uint8_t *c;
+
+	*h = (struct holding){.obj = obj};
+	switch (PRM_GET(cmd_in, in, opcode)) {
+	case PRM_CMD_CREATE_CQ:
+		c = PRM_CPTR(create_cq_in, in, cq_context);
+		h->uar = PRM_GET(cqc, c, uar_page);
+		h->umem[0] = PRM_GET(create_cq_in, in, cq_umem_id);
+		h->umem[1] = PRM_GET(cqc, c, dbr_umem_id);
+		break;
+	case PRM_CMD_CREATE_QP:
+		c = PRM_CPTR(create_qp_in, in, qpc);
+		h->uar = PRM_GET(qpc, c, uar_page);
+		h->umem[0] = PRM_GET(create_qp_in, in, wq_umem_id);
+		h->umem[1] = PRM_GET(qpc, c, dbr_umem_id);
+		break;
+	default:
+		c = PRM_CPTR(rmpc, PRM_CPTR(create_rmp_in, in, rmpc), wq);
+		h->umem[0] = PRM_GET(wq, c, wq_umem_id);
+		h->umem[1] = PRM_GET(wq, c, dbr_umem_id);
+	}
+}
+
 static struct mlx5dv_devx_obj *obj_create(struct ibv_context *ctx, const void *in, size_t in_size,
 					  void *out, size_t out_size)
 {
@@ -132,6 +173,7 @@ static struct mlx5dv_devx_obj *obj_create(struct ibv_context *ctx, const void *i
 	}
 	PRM_SET(obj_out, out, number, ++number);
 	fake.objects++;
+	hold((struct mlx5dv_devx_obj *)(uintptr_t)number, in);
 	return (struct mlx5dv_devx_obj *)(uintptr_t)number;
 }
 
@@ -141,6 +183,7 @@ static int obj_destroy(struct mlx5dv_devx_obj *obj)
 	if (fails("obj_destroy"))
 		return fake.fail_errno;
 	fake.objects--;
+	holding_of(obj)->obj = NULL;
 	return 0;
 }
 
@@ -188,7 +231,7 @@ static void answer_hca_cap(uint32_t op_mod, uint8_t *cap)
 		PRM_SET(cmd_hca_cap, cap, rts2rts_qp_dscp, 1);
 		PRM_SET(cmd_hca_cap, cap, max_wqe_sz_sq, 1024);
 		PRM_SET(cmd_hca_cap, cap, max_wqe_sz_rq, 512);
-		PRM_SET(cmd_hca_cap, cap, log_max_qp_sz, 15);
+		PRM_SET(cmd_hca_cap, cap, log_max_qp_sz, fake.log_max_qp_sz);
 		PRM_SET(cmd_hca_cap, cap, hca_cap_2, 1);
 		break;
 	case PRM_CAP_ROCE:
@@ -262,6 +305,10 @@ static int umem_dereg(struct mlx5dv_devx_umem *umem)
 {
 	if (fails("umem_dereg"))
 		return fake.fail_errno;
+	for (size_t i = 0; i < sizeof(held) / sizeof(held[0]); i++)
+		cr_assert(!held[i].obj || (held[i].umem[0] != umem->umem_id &&
+					   held[i].umem[1] != umem->umem_id),
+			  "a umem goes before its queue");
 	fake.umems--;
 	__real_free(umem);
 	return 0;
@@ -291,6 +338,9 @@ static struct mlx5dv_devx_uar *alloc_uar(struct ibv_context *ctx, uint32_t flags
 
 static void free_uar(struct mlx5dv_devx_uar *uar)
 {
+	for (size_t i = 0; i < sizeof(held) / sizeof(held[0]); i++)
+		cr_assert(!held[i].obj || held[i].uar != uar->page_id,
+			  "a doorbell page goes before its queue");
 	fake.uars--;
 	__real_free(uar->base_addr);
 	__real_free(uar);
@@ -319,6 +369,7 @@ void fake_obey(void)
 	fake.has_no_dbr_ext = fake.has_core_direct = true;
 	fake.has_dedicated_uar = true;
 	fake.roce_version = 2;
+	fake.log_max_qp_sz = 15;
 	fake.qp_state = fake.qp_mtu = 0;
 	fake.fail_at = 0;
 	fake.fails_on = false;
@@ -328,9 +379,16 @@ void fake_obey(void)
 	rdma_inject(&ops);
 }
 
+void fake_forget(void)
+{
+	fake.objects = fake.umems = fake.uars = fake.blocks = 0;
+	memset(held, 0, sizeof(held));
+}
+
 void fake_reset(void)
 {
 	memset(&fake, 0, sizeof(fake));
+	fake_forget();
 	fake_obey();
 }
 
@@ -355,7 +413,7 @@ uint64_t be64_at(const uint8_t *p, size_t offset)
 struct fake_cuda fake_cuda;
 static void *const primary = (void *)0x50;
 
-enum { CUDA_REFUSED = 999 };
+enum { CUDA_REFUSED = 999, GPU_DEVICE = 3 };
 
 static cuda_result cuda_error(void)
 {
@@ -388,13 +446,13 @@ static cuda_result cu_count(int *count)
 static cuda_result cu_by_bus(cuda_device *dev, const char *id)
 {
 	CUDA_MAY_FAIL("DeviceGetByPCIBusId");
-	*dev = 0;
+	*dev = GPU_DEVICE;
 	return strcmp(id, "0000:17:00.0") == 0 ? CUDA_OK : 101;
 }
 
 static cuda_result cu_attr(int *v, int attr, cuda_device dev)
 {
-	(void)dev;
+	cr_assert_eq(dev, GPU_DEVICE, "the GPU that was named is asked, not the current one");
 	*v = attr == CUDA_ATTR_DMA_BUF_SUPPORTED && fake_cuda.has_dmabuf;
 	return CUDA_OK;
 }
@@ -426,7 +484,7 @@ static cuda_result cu_current(void **ctx)
 static cuda_result cu_device(cuda_device *dev)
 {
 	CUDA_MAY_FAIL("CtxGetDevice");
-	*dev = 0;
+	*dev = fake_cuda.depth ? GPU_DEVICE : 0;
 	return CUDA_OK;
 }
 

@@ -31,6 +31,7 @@ struct fake {
 	bool has_dedicated_uar;
 	bool no_libraries; /* dlopen() finds nothing */
 	uint8_t roce_version;
+	uint8_t log_max_qp_sz;	   /* the deepest SQ: 15 */
 	uint32_t qp_state, qp_mtu; /* QUERY_QP's answer */
 
 	/*
@@ -45,7 +46,9 @@ struct fake {
 
 	/* What lives. All zero when a test ends. */
 	int objects, umems, uars, ahs;
-	int blocks; /* of malloc and its kin; atomic */
+	int blocks;	      /* of malloc and its kin; atomic */
+	size_t largest_block; /* bytes of the largest request; of one thread */
+	unsigned int naps;    /* of nanosleep() outside the test's own thread; atomic */
 	/* What the other side kept because it refused a call that gives something back for good. */
 	int kept;
 
@@ -93,6 +96,9 @@ extern struct fake_cuda fake_cuda;
 int fake_cuda_sweep(void);
 extern const struct cuda_ops fake_cuda_ops;
 extern const struct gdr_ops fake_gdr_ops;
+
+/* The NIC and the allocator forget what lives. */
+void fake_forget(void);
 
 /* Is it this call's turn to fail? Counts it, and sets errno. */
 bool fake_fails(enum fake_kind kind, const char *call);

@@ -9,6 +9,8 @@
 #include <pthread.h>
 #include <search.h>
 #include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "engine_fake.h"
 
@@ -24,6 +26,8 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(
 			  void *arg);
 void *__wrap_tsearch(const void *key, void **root, int (*compare)(const void *, const void *));
 void *__wrap_dlopen(const char *name, int flags);
+int __real_nanosleep(const struct timespec *time, struct timespec *left);
+int __wrap_nanosleep(const struct timespec *time, struct timespec *left);
 
 static bool refused(const char *call)
 {
@@ -31,6 +35,12 @@ static bool refused(const char *call)
 		return false;
 	errno = ENOMEM;
 	return true;
+}
+
+static void note(size_t size)
+{
+	if ((fake.fail_kinds & FAKE_MEMORY) && size > fake.largest_block)
+		fake.largest_block = size;
 }
 
 static void *counted(void *memory)
@@ -42,11 +52,13 @@ static void *counted(void *memory)
 
 void *__wrap_malloc(size_t size)
 {
+	note(size);
 	return refused("malloc") ? NULL : counted(__real_malloc(size));
 }
 
 void *__wrap_calloc(size_t count, size_t size)
 {
+	note(count * size);
 	return refused("calloc") ? NULL : counted(__real_calloc(count, size));
 }
 
@@ -54,6 +66,7 @@ int __wrap_posix_memalign(void **memory, size_t alignment, size_t size)
 {
 	int rc;
 
+	note(size);
 	/* AddressSanitizer asserts where the C library says no. Either way *memory is what it was.
 	 */
 	if (refused("posix_memalign") || alignment > (size_t)1 << 40)
@@ -87,4 +100,12 @@ void *__wrap_tsearch(const void *key, void **root, int (*compare)(const void *, 
 void *__wrap_dlopen(const char *name, int flags)
 {
 	return fake.no_libraries ? NULL : __real_dlopen(name, flags);
+}
+
+/* The main thread is the test's. */
+int __wrap_nanosleep(const struct timespec *time, struct timespec *left)
+{
+	if (gettid() != getpid())
+		__atomic_add_fetch(&fake.naps, 1, __ATOMIC_RELAXED);
+	return __real_nanosleep(time, left);
 }

@@ -133,6 +133,21 @@ Test(engine_gpu, cuda_without_gdrcopy_gives_pinned_memory, .init = use_cuda)
 	cuda_is_clean();
 }
 
+Test(engine_gpu, pinned_memory_takes_no_more_than_was_asked_for, .init = use_cuda)
+{
+	struct doca_gpu *gpu;
+	void *dev, *cpu;
+
+	fake.fail_kinds = FAKE_MEMORY;
+	cr_assert_eq(doca_gpu_create("0000:17:00.0", &gpu), DOCA_SUCCESS);
+	cr_assert_eq(doca_gpu_mem_alloc(gpu, 1 << 20, 65536, DOCA_GPU_MEM_TYPE_CPU_GPU, &dev, &cpu),
+		     DOCA_SUCCESS);
+	cr_assert_leq(fake.largest_block, (1 << 20) + 65536, "not once for each byte of alignment");
+	cr_assert_eq(doca_gpu_mem_free(gpu, dev), DOCA_SUCCESS);
+	cr_assert_eq(doca_gpu_destroy(gpu), DOCA_SUCCESS);
+	cuda_is_clean();
+}
+
 Test(engine_gpu, cpu_is_host_memory_even_with_cuda, .init = use_cuda)
 {
 	struct doca_gpu *gpu;

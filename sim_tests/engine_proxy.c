@@ -196,6 +196,21 @@ Test(engine_proxy, a_service_rings_for_all_its_qps_until_they_leave)
 	doca_gpu_verbs_destroy_qp_hl(hl[3]);
 }
 
+Test(engine_proxy, a_service_without_work_sleeps)
+{
+	static const struct timespec nap = {.tv_nsec = 1000000};
+	struct doca_gpu_verbs_qp_hl *hl = make_hl(HANDLER(CPU_PROXY), MODE(VALID_DBR));
+	doca_gpu_verbs_service_t service;
+
+	cr_assert_eq(doca_gpu_verbs_create_service(&service), DOCA_SUCCESS);
+	cr_assert_eq(doca_gpu_verbs_service_monitor_qp(service, hl->qp_gverbs), DOCA_SUCCESS);
+	for (int i = 0; i < 20000 && !__atomic_load_n(&fake.naps, __ATOMIC_RELAXED); i++)
+		nanosleep(&nap, NULL);
+	cr_assert_gt(__atomic_load_n(&fake.naps, __ATOMIC_RELAXED), 0);
+	cr_assert_eq(doca_gpu_verbs_destroy_service(service), DOCA_SUCCESS);
+	cr_assert_eq(doca_gpu_verbs_destroy_qp_hl(hl), DOCA_SUCCESS);
+}
+
 struct stepper {
 	struct doca_gpu_verbs_qp *qp;
 	unsigned int rang;

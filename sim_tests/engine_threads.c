@@ -8,11 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/doca_gpunetio_verbs_dev.h"
 #include "engine_fake.h"
 #include "export.h"
 #include "host/doca_gpunetio_high_level.h"
+#include "log.h"
 
 enum { THREADS = 3, ROUNDS = 300, DEPTH = 16 };
 
@@ -134,9 +136,49 @@ static void proxy_beside_changes(void)
 	CHECK(doca_gpu_verbs_destroy_qp_hl(busy) == DOCA_SUCCESS);
 }
 
+/* ---- the log ---- */
+
+enum { LOG_LINES = 200 };
+
+static void *write_log(void *arg)
+{
+	(void)arg;
+	for (int i = 0; i < LOG_LINES; i++)
+		ENGINE_LOG(LOG_EMERG, "line %d of a thread", i);
+	return NULL;
+}
+
+/* Lines of several threads stay whole. */
+static void log_lines(void)
+{
+	FILE *file = tmpfile();
+	int old = dup(STDERR_FILENO), count = 0;
+	char line[256];
+
+	CHECK(file && old >= 0 && dup2(fileno(file), STDERR_FILENO) >= 0);
+	in_threads(write_log);
+	fflush(stderr);
+	CHECK(dup2(old, STDERR_FILENO) >= 0);
+	close(old);
+	rewind(file);
+	while (fgets(line, sizeof(line), file)) {
+		int year, number, end = 0;
+
+		CHECK(sscanf(line,
+			     "%4d-%*2d-%*2d %*2d:%*2d:%*2d [EMERG] [engine_threads.c]: %*d: "
+			     "write_log(): line %d of a thread%n",
+			     &year, &number, &end) == 2);
+		CHECK(end > 0 && line[end] == '\n');
+		count++;
+	}
+	CHECK(count == THREADS * LOG_LINES);
+	fclose(file);
+}
+
 int main(void)
 {
 	fake_reset();
+	log_lines();
 	CHECK(doca_gpu_create("cpu", &gpu) == DOCA_SUCCESS);
 	in_threads(allocate);
 	in_threads(map_registers);

@@ -64,6 +64,7 @@ static doca_error_t query_general(struct ibv_context *context, uint8_t *out,
 {
 	const uint8_t *cap = PRM_CPTR(query_hca_cap_out, out, capability);
 	doca_error_t status = query_cap(context, PRM_CAP_GENERAL, "QUERY_HCA_CAP general", out);
+	uint32_t log_max_qp_sz;
 
 	if (status != DOCA_SUCCESS)
 		return status;
@@ -74,7 +75,9 @@ static doca_error_t query_general(struct ibv_context *context, uint8_t *out,
 	attr->has_rts2rts_dscp = PRM_GET(cmd_hca_cap, cap, rts2rts_qp_dscp);
 	attr->max_send_wqe_bytes = PRM_GET(cmd_hca_cap, cap, max_wqe_sz_sq);
 	attr->max_recv_wqe_bytes = PRM_GET(cmd_hca_cap, cap, max_wqe_sz_rq);
-	attr->max_sq_wqebbs = 1u << (PRM_GET(cmd_hca_cap, cap, log_max_qp_sz) & 31);
+	log_max_qp_sz = PRM_GET(cmd_hca_cap, cap, log_max_qp_sz);
+	/* The QP context has 4 bits for it, and a WQE's index 16 for two laps. */
+	attr->max_sq_wqebbs = 1u << (log_max_qp_sz < 15 ? log_max_qp_sz : 15);
 	*has_cap_2 = PRM_GET(cmd_hca_cap, cap, hca_cap_2);
 	return DOCA_SUCCESS;
 }
