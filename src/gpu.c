@@ -14,6 +14,7 @@ struct allocation {
 	struct gpu_mem_block block; /* block.gpu is the key */
 	bool is_host;		    /* pinned host memory: base came from posix_memalign */
 	bool is_registered;	    /* this library mapped it for the GPU */
+	bool is_sdk;		    /* from the DOCA SDK's allocator */
 };
 
 static int compare(const void *a, const void *b)
@@ -22,6 +23,21 @@ static int compare(const void *a, const void *b)
 	uintptr_t y = (uintptr_t)((const struct allocation *)b)->block.gpu;
 
 	return (x > y) - (x < y);
+}
+
+/* A GPU of this machine is the SDK's as well, where there is one. */
+static doca_error_t open_sdk(struct doca_gpu *gpu, const char *gpu_bus_id)
+{
+	doca_error_t status;
+
+	gpu->sdk = gpu->mem.is_host ? NULL : sdk_get();
+	if (!gpu->sdk)
+		return DOCA_SUCCESS;
+	status = gpu->sdk->gpu_create(gpu_bus_id, &gpu->sdk_gpu);
+	if (status != DOCA_SUCCESS)
+		ENGINE_ERR("the DOCA SDK's doca_gpu_create(\"%s\"): error %d", gpu_bus_id,
+			   (int)status);
+	return status;
 }
 
 doca_error_t doca_gpu_create(const char *gpu_bus_id, struct doca_gpu **gpu_dev)
@@ -38,6 +54,12 @@ doca_error_t doca_gpu_create(const char *gpu_bus_id, struct doca_gpu **gpu_dev)
 		return DOCA_ERROR_NO_MEMORY;
 	status = gpu_mem_open(&gpu->mem, gpu_bus_id);
 	if (status != DOCA_SUCCESS) {
+		free(gpu);
+		return status;
+	}
+	status = open_sdk(gpu, gpu_bus_id);
+	if (status != DOCA_SUCCESS) {
+		gpu->mem.ops->close(&gpu->mem);
 		free(gpu);
 		return status;
 	}
@@ -62,6 +84,14 @@ doca_error_t doca_gpu_destroy(struct doca_gpu *gpu_dev)
 		return DOCA_ERROR_INVALID_VALUE;
 	}
 	assert(!gpu_dev->allocations);
+	if (gpu_dev->sdk) {
+		doca_error_t status = gpu_dev->sdk->gpu_destroy(gpu_dev->sdk_gpu);
+
+		if (status != DOCA_SUCCESS) {
+			ENGINE_ERR("the DOCA SDK's doca_gpu_destroy: error %d", (int)status);
+			return status;
+		}
+	}
 	gpu_dev->mem.ops->close(&gpu_dev->mem);
 	pthread_mutex_destroy(&gpu_dev->lock);
 	free(gpu_dev);
@@ -104,11 +134,30 @@ static doca_error_t alloc_gpu(struct gpu_mem *mem, size_t size, size_t alignment
 	return status;
 }
 
-static doca_error_t release(struct gpu_mem *mem, struct allocation *a)
+static doca_error_t alloc_sdk(const struct doca_gpu *gpu, size_t size, size_t alignment,
+			      enum doca_gpu_mem_type mtype, struct allocation *a)
 {
+	doca_error_t status = gpu->sdk->mem_alloc(gpu->sdk_gpu, size, alignment, mtype,
+						  &a->block.gpu, &a->block.cpu);
+
+	if (status != DOCA_SUCCESS) {
+		ENGINE_ERR("the DOCA SDK's doca_gpu_mem_alloc of %zu bytes: error %d", size,
+			   (int)status);
+		return status;
+	}
+	a->is_sdk = true;
+	a->block.size = size;
+	return DOCA_SUCCESS;
+}
+
+static doca_error_t release(struct doca_gpu *gpu, struct allocation *a)
+{
+	struct gpu_mem *mem = &gpu->mem;
 	doca_error_t status = DOCA_SUCCESS;
 
-	if (a->is_host) {
+	if (a->is_sdk) {
+		status = gpu->sdk->mem_free(gpu->sdk_gpu, a->block.gpu);
+	} else if (a->is_host) {
 		if (a->is_registered)
 			status = mem->ops->host_unregister(mem, a->block.base);
 		free(a->block.base);
@@ -169,7 +218,7 @@ doca_error_t doca_gpu_mem_alloc(struct doca_gpu *gpu_dev, size_t size, size_t al
 		alignment = host_page_size();
 	if (mtype == DOCA_GPU_MEM_TYPE_GPU_CPU && alignment < DOCA_GPUNETIO_VERBS_PAGE_SIZE)
 		alignment = DOCA_GPUNETIO_VERBS_PAGE_SIZE; /* what GDRCopy pins */
-	if (mtype == DOCA_GPU_MEM_TYPE_GPU_CPU && !mem->can_map_cpu) {
+	if (mtype == DOCA_GPU_MEM_TYPE_GPU_CPU && !mem->can_map_cpu && !gpu_dev->sdk) {
 		ENGINE_WARN("no GDRCopy: GPU_CPU memory comes from the host");
 		mtype = DOCA_GPU_MEM_TYPE_CPU_GPU;
 	}
@@ -177,7 +226,9 @@ doca_error_t doca_gpu_mem_alloc(struct doca_gpu *gpu_dev, size_t size, size_t al
 	a = calloc(1, sizeof(*a));
 	if (!a)
 		return DOCA_ERROR_NO_MEMORY;
-	if (mtype == DOCA_GPU_MEM_TYPE_CPU_GPU)
+	if (gpu_dev->sdk)
+		status = alloc_sdk(gpu_dev, size, alignment, mtype, a);
+	else if (mtype == DOCA_GPU_MEM_TYPE_CPU_GPU)
 		status = alloc_pinned(mem, size, alignment, a);
 	else
 		status = alloc_gpu(mem, size, alignment, mtype == DOCA_GPU_MEM_TYPE_GPU_CPU, a);
@@ -187,7 +238,7 @@ doca_error_t doca_gpu_mem_alloc(struct doca_gpu *gpu_dev, size_t size, size_t al
 	}
 	status = remember(gpu_dev, a);
 	if (status != DOCA_SUCCESS) {
-		release(mem, a);
+		release(gpu_dev, a);
 		return status;
 	}
 	*memptr_gpu = a->block.gpu;
@@ -219,7 +270,7 @@ doca_error_t doca_gpu_mem_free(struct doca_gpu *gpu, void *memptr_gpu)
 	}
 	/* As cudaFree does at the end of a program, a driver that is gone is no error of the
 	 * caller's. */
-	release(&gpu->mem, a);
+	release(gpu, a);
 	return DOCA_SUCCESS;
 }
 
@@ -228,5 +279,7 @@ doca_error_t doca_gpu_dmabuf_fd(struct doca_gpu *gpu_dev, void *memptr_gpu, size
 {
 	if (!gpu_dev || !memptr_gpu || !size || !dmabuf_fd)
 		return DOCA_ERROR_INVALID_VALUE;
+	if (gpu_dev->sdk)
+		return gpu_dev->sdk->dmabuf_fd(gpu_dev->sdk_gpu, memptr_gpu, size, dmabuf_fd);
 	return gpu_dev->mem.ops->dmabuf_fd(&gpu_dev->mem, memptr_gpu, size, dmabuf_fd);
 }

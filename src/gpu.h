@@ -7,11 +7,14 @@
 
 #include "gpu_mem.h"
 #include "host/doca_gpunetio.h"
+#include "sdk.h"
 
 struct doca_gpu {
-	struct gpu_mem mem;   /* constant after create */
-	pthread_mutex_t lock; /* guards the two below */
-	void *allocations;    /* tsearch tree of struct allocation, by GPU address */
+	struct gpu_mem mem;	   /* constant after create */
+	const struct sdk_ops *sdk; /* whose memory the program gets; NULL: ours */
+	void *sdk_gpu;		   /* own: the SDK's object for this GPU */
+	pthread_mutex_t lock;	   /* guards the two below */
+	void *allocations;	   /* tsearch tree of struct allocation, by GPU address */
 	size_t allocation_count;
 };
 

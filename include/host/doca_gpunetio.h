@@ -72,7 +72,8 @@ typedef void *doca_gpu_verbs_service_t;
  * Opens the GPU at a PCI address ("0000:3b:00.0", the domain may be left out) or, by the name
  * "cpu", host memory in its place. The caller owns *gpu_dev and returns it with doca_gpu_destroy().
  * INVALID_VALUE: a NULL pointer. NOT_FOUND: no such GPU, or not a PCI address. NO_MEMORY.
- * INITIALIZATION: CUDA failed on that GPU.
+ * INITIALIZATION: CUDA failed on that GPU. With DOCA_SDK_LIB_PATH set, the GPU and its memory are
+ * the DOCA SDK's, and so are these calls' errors (docs/compatibility.md).
  */
 doca_error_t doca_gpu_create(const char *gpu_bus_id, struct doca_gpu **gpu_dev);
 
