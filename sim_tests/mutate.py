@@ -24,7 +24,7 @@ TREE = os.path.join(WORK, "tree")
 BUILD = os.path.join(WORK, "build")
 LIST = os.path.join(ROOT, "sim_tests", "mutations.txt")
 # A test and its target share a name; scripts have no target and are left out.
-MODEL_TESTS = r"^(cap|cmd|cq|doorbell|fds|link|many|mkey|observe|paths|rc|recording|space|uc|ud|uverbs|world|wqe|xrc)(_|$)"
+MODEL_TESTS = r"^(cap|check|cmd|cq|doorbell|fds|link|many|mkey|observe|paths|rc|recording|space|uc|ud|uverbs|world|wqe|xrc)(_|$)"
 
 
 def parse(path):

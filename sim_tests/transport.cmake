@@ -6,6 +6,7 @@ if(CRITERION_FOUND)
   foreach(test doorbell_rings many_objects rc_atomic rc_counters rc_error rc_held rc_loss rc_memic rc_observer rc_packet rc_read rc_rights rc_send rc_silent rc_sqd rc_srq rc_train rc_umr rc_write uc_messages ud_datagrams xrc)
     gdakit_test(NAME ${test} SOURCES ${test}.c LIBS rc_harness LABELS transport)
   endforeach()
+  gdakit_test(NAME check_rules SOURCES check_rules.c LIBS rc_harness nm_check LABELS transport)
   gdakit_test(NAME wqe_decode SOURCES wqe_decode.c LIBS nicmodel LABELS transport)
 endif()
 

@@ -13,6 +13,7 @@
 
 enum exit_code {
 	EXIT_USAGE = 64,    /* EX_USAGE */
+	EXIT_FOUND = 99,    /* --check: a rule fired */
 	EXIT_REFUSED = 125, /* gdakit itself could not do it; as env(1) and docker(1) */
 	EXIT_NO_EXEC = 126,
 	EXIT_NOT_FOUND = 127,
@@ -91,7 +92,10 @@ struct run_options {
 	const char *fabric;	    /* who has the same shares memory */
 	const char *record, *pcap;  /* patterns of file names, or NULL */
 	const char *record_payload; /* bytes of each packet, a number; NULL: the default */
-	char **argv;		    /* program and its arguments, NULL terminated */
+	bool check;
+	const char *check_json, *check_junit; /* files, or NULL */
+	int check_exit;			      /* exit code if a rule fired */
+	char **argv;			      /* program and its arguments, NULL terminated */
 };
 
 /* Exit code of the program, 128 + signal, or enum exit_code. */
@@ -117,6 +121,14 @@ int attend(pid_t pid, const sigset_t *signals);
 int observe_prepare(const struct run_options *options);
 /* After the run: takes away, with a word, what nobody wrote to. */
 void observe_finish(void);
+
+/* ---- check.c ---- */
+
+/* Puts --check into the environment. 0 or -1, said. */
+int check_prepare(const struct run_options *options);
+/* After the run, whose exit code was `code`: writes what was found to the files that were asked
+ * for, and says how much it is. The exit code of gdakit. */
+int check_finish(const struct run_options *options, int code);
 
 /* ---- show.c, stat.c ---- */
 

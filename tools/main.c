@@ -38,7 +38,11 @@ enum {
 	KEY_MODE,
 	KEY_RECORD,
 	KEY_PCAP,
-	KEY_PAYLOAD
+	KEY_PAYLOAD,
+	KEY_CHECK,
+	KEY_CHECK_JSON,
+	KEY_CHECK_JUNIT,
+	KEY_CHECK_EXIT,
 };
 
 static const struct argp_option run_argp_options[] = {
@@ -86,6 +90,22 @@ static const struct argp_option run_argp_options[] = {
 	 .arg = "FILE",
 	 .doc = "Write all packets, sent and received, as pcapng. FILE as for --record; mergecap "
 		"joins several"},
+	{.name = "check",
+	 .key = KEY_CHECK,
+	 .doc = "Hold what the program does with its queues against rules (docs/rules); say on "
+		"stderr where one is broken, and exit with 99 then"},
+	{.name = "check-json",
+	 .key = KEY_CHECK_JSON,
+	 .arg = "FILE",
+	 .doc = "--check, with the findings in FILE, a JSON object a line"},
+	{.name = "check-junit",
+	 .key = KEY_CHECK_JUNIT,
+	 .arg = "FILE",
+	 .doc = "--check, with the findings in FILE as JUnit's XML"},
+	{.name = "check-exit",
+	 .key = KEY_CHECK_EXIT,
+	 .arg = "CODE",
+	 .doc = "--check, with this exit code in the place of 99: 0 to 255"},
 	{0},
 };
 
@@ -156,6 +176,24 @@ static error_t run_parse(int key, char *arg, struct argp_state *state)
 				   NM_MTU_MAX);
 		o->record_payload = arg;
 		return 0;
+	case KEY_CHECK_JSON:
+		o->check_json = arg;
+		o->check = true;
+		return 0;
+	case KEY_CHECK_JUNIT:
+		o->check_junit = arg;
+		o->check = true;
+		return 0;
+	case KEY_CHECK_EXIT:
+		if (!*arg || strspn(arg, "0123456789") != strlen(arg) || strlen(arg) > 3 ||
+		    atoi(arg) > 255)
+			argp_error(state, "--check-exit is '%s', expected 0 to 255", arg);
+		o->check_exit = atoi(arg);
+		o->check = true;
+		return 0;
+	case KEY_CHECK:
+		o->check = true;
+		return 0;
 	case ARGP_KEY_ARGS:
 		o->argv = state->argv + state->next;
 		state->next = state->argc;
@@ -175,7 +213,8 @@ static const struct argp run_argp = {
 	.doc = "Runs PROGRAM on a simulated host that has a ConnectX-7 (mlx5_0), or several.\v"
 	       "The exit code is PROGRAM's, 128 + N if signal N ended it, 125 if gdakit could not "
 	       "start it, "
-	       "126 or 127 if PROGRAM could not be executed or found.\n\n"
+	       "126 or 127 if PROGRAM could not be executed or found, and with --check 99 if a "
+	       "rule fired.\n\n"
 	       "Where namespaces are refused, as in a default container, the device's files are "
 	       "shown by path hooks, which is said in a line on stderr.\n\n"
 	       "The NIC is in a library that LD_PRELOAD names: a program that clears it, or that "
@@ -185,7 +224,8 @@ static const struct argp run_argp = {
 
 static int main_run(int argc, char **argv)
 {
-	struct run_options o = {.ethernet = true, .nics = 1, .wire = "auto"};
+	struct run_options o = {
+		.ethernet = true, .nics = 1, .wire = "auto", .check_exit = EXIT_FOUND};
 	char user[FABRIC_MAX]; /* before a user namespace gives it another number */
 	int ret;
 
@@ -195,7 +235,7 @@ static int main_run(int argc, char **argv)
 	argp_parse(&run_argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
 	ret = run_program(&o);
 	observe_finish();
-	return ret;
+	return check_finish(&o, ret);
 }
 
 /* ---- gdakit doctor ---- */

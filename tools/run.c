@@ -309,7 +309,7 @@ int run_program(const struct run_options *o)
 	attend_signals(&signals);
 	sigprocmask(SIG_BLOCK, &signals, &s.mask);
 	if (!find_preload(PRELOAD_UVERBS, s.library, false) || observe_prepare(o) ||
-	    claim_host(o->host, o->nics, &s.id))
+	    check_prepare(o) || claim_host(o->host, o->nics, &s.id))
 		return EXIT_REFUSED;
 	find_tools(s.tools);
 	s.parent = getpid();

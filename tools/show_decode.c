@@ -73,7 +73,8 @@ static const struct name syndromes[] = {
 	SYND(REMOTE_ABORTED),
 };
 static const struct name states[] = {
-	STATE(RST), STATE(INIT), STATE(RTR), STATE(RTS), STATE(SQER), STATE(SQD), STATE(ERR),
+	STATE(RST),  STATE(INIT), STATE(RTR), STATE(RTS),
+	STATE(SQER), STATE(SQD),  STATE(ERR), {NM_QP_GONE, "gone"},
 };
 static const struct name events[] = {
 	EVENT(COMP),

@@ -384,7 +384,13 @@ void nm_qp_free(struct nm_obj *obj)
 	nm_plain_free(obj);
 }
 
+static void end_qp(struct nm_obj *obj)
+{
+	nm_qp_leave((struct nm_qp *)obj);
+	nm_qp_free(obj);
+}
+
 uint8_t nm_cmd_destroy_qp(struct nm_cmd *c)
 {
-	return nm_cmd_end(c, NM_OBJ_QP, PRM_GET(obj_in, c->in, number), nm_qp_free);
+	return nm_cmd_end(c, NM_OBJ_QP, PRM_GET(obj_in, c->in, number), end_qp);
 }

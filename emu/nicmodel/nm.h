@@ -240,6 +240,9 @@ enum nm_diag {
 	NM_DIAGS
 };
 
+/* In an event of a state: the QP is about to be destroyed. */
+enum { NM_QP_GONE = 0xff };
+
 struct nm_event {
 	enum nm_event_kind kind;
 	uint64_t time_ns;
@@ -282,7 +285,7 @@ struct nm_event {
 			uint8_t *eqe; /* 64 bytes */
 		} eqe;
 		struct {
-			uint8_t from, to; /* enum prm_qp_state */
+			uint8_t from, to; /* enum prm_qp_state; NM_QP_GONE */
 		} state;
 		struct {
 			enum nm_diag code;
@@ -510,6 +513,29 @@ struct nm_qp_info {
 	uint8_t state; /* enum prm_qp_state */
 	const struct nm_counters *counters;
 };
+/*
+ * A send queue, for who looks at it beside the NIC. `ring` and `record` are the program's memory,
+ * which may be gone: NULL where the space only copies. Indices count WQEBBs.
+ */
+struct nm_sq_view {
+	const uint8_t *ring;
+	const volatile uint32_t *record; /* two big-endian words, the second is the send queue's */
+	uint32_t bbs;
+	uint16_t pi;	   /* as doorbells and record said */
+	uint16_t next_idx; /* of the next WQE to be executed */
+	uint16_t ci;	   /* of the oldest that is not done */
+	bool no_dbr;	   /* it has no record */
+};
+/* False: there is no such QP, or it has no send queue. */
+bool nm_nic_sq(const struct nm_nic *nic, uint32_t qpn, struct nm_sq_view *view);
+/* A completion queue likewise; indices have 24 bits. */
+struct nm_cq_view {
+	const volatile uint32_t *record; /* the first word is the consumer index */
+	uint32_t size, producer;
+	bool collapsed, overrun_ignore;
+};
+bool nm_nic_cq(const struct nm_nic *nic, uint32_t cqn, struct nm_cq_view *view);
+
 /* The QPs with number `from` and above, by number: at most `max` of them; returns how many. */
 uint32_t nm_nic_qps(const struct nm_nic *nic, uint32_t from, struct nm_qp_info *infos,
 		    uint32_t max);

@@ -35,6 +35,7 @@
  *   roce.h, roce_ops.c       opcodes and their headers
  *   roce_wire.c              BTH and extension headers; whole frames
  *   crc32.c                  for the ICRC
+ *   view.c                   queues as observers see them
  *   counters.c               of the port, of QPs, of counter sets
  *   nic.c                    create, progress, timers, observers
  *
@@ -562,6 +563,8 @@ int nm_qp_attach(
  * next_rcv_psn; RTS the requester at next_send_psn, from the doorbell record; ERR flushes.
  */
 void nm_qp_enter(struct nm_qp *qp, uint8_t to);
+/* Tells observers that a command is about to destroy the QP. */
+void nm_qp_leave(struct nm_qp *qp);
 /* Ends transfers and packets; after it the QP touches no memory. Before destroy. */
 void nm_qp_detach(struct nm_qp *qp);
 /* Counters that live in the transport, into a qpc for QUERY_QP. */

@@ -194,14 +194,26 @@ static void start_flush(struct nm_qp *qp)
 	qp->rc->resp.flush_poll_ns = 0;
 }
 
-static void set_state(struct nm_qp *qp, uint8_t to)
+static void tell_state(struct nm_qp *qp, uint8_t from, uint8_t to)
 {
 	struct nm_event ev = {
-		.kind = NM_EV_STATE, .qpn = qp->obj.number, .state = {.from = qp->state, .to = to}};
+		.kind = NM_EV_STATE, .qpn = qp->obj.number, .state = {.from = from, .to = to}};
 
-	qp->state = to;
 	if (nm_watched(qp->obj.nic, NM_EV_STATE))
 		nm_observe(qp->obj.nic, &ev);
+}
+
+static void set_state(struct nm_qp *qp, uint8_t to)
+{
+	uint8_t from = qp->state;
+
+	qp->state = to;
+	tell_state(qp, from, to);
+}
+
+void nm_qp_leave(struct nm_qp *qp)
+{
+	tell_state(qp, qp->state, NM_QP_GONE);
 }
 
 void nm_qp_enter(struct nm_qp *qp, uint8_t to)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "emu/check/checker.h"
 #include "emu/observe/pcapng.h"
 #include "emu/observe/recorder.h"
 #include "emu/observe/stat.h"
@@ -19,15 +20,18 @@ enum {
 struct session_nic {
 	struct nm_nic *nic;
 	struct nm_observer *record, *pcap;
+	struct checker *checker;
 };
 
 struct session {
 	struct world *world;
 	void (*say)(const char *sentence);
 	bool recording, capturing; /* the file is open */
+	bool checking;
 	struct stat_server *stat;
 	struct recorder recorder;
 	struct pcapng pcap;
+	struct findings findings;
 	unsigned int nnics;
 	struct session_nic nic[SESSION_NICS];
 };
@@ -85,6 +89,10 @@ struct session *session_start(struct world *w, const struct session_config *conf
 		start_recording(s, config);
 	if (config->pcap && *config->pcap)
 		start_capture(s, config);
+	if (config->check && *config->check) {
+		findings_open(&s->findings, config->check, STDERR_FILENO);
+		s->checking = true;
+	}
 	s->stat = stat_start(w, config->host, config->sysfs);
 	return s;
 }
@@ -118,6 +126,10 @@ static void attach(void *arg)
 		nm_nic_add_observer(sn->nic, sn->record);
 	if (sn->pcap)
 		nm_nic_add_observer(sn->nic, sn->pcap);
+	if (s->checking)
+		sn->checker = checker_new(&s->findings, config->name);
+	if (sn->checker)
+		nm_nic_add_observer(sn->nic, checker_observer(sn->checker));
 	s->nnics++;
 }
 
@@ -140,6 +152,10 @@ static void detach(void *arg)
 			nm_nic_remove_observer(s->nic[i].nic, s->nic[i].record);
 		if (s->nic[i].pcap)
 			nm_nic_remove_observer(s->nic[i].nic, s->nic[i].pcap);
+		if (s->nic[i].checker) {
+			nm_nic_remove_observer(s->nic[i].nic, checker_observer(s->nic[i].checker));
+			checker_end(s->nic[i].checker, s->nic[i].nic);
+		}
 	}
 	s->nnics = 0;
 }
@@ -161,6 +177,8 @@ void session_end(struct session *s)
 		pcapng_close(&s->pcap);
 		complain(s, "--pcap:", &s->pcap.file);
 	}
+	if (s->checking)
+		findings_close(&s->findings);
 	free(s);
 }
 
@@ -172,5 +190,10 @@ void session_abandon(struct session *s)
 		mapfile_abandon(&s->recorder.file);
 	if (s->capturing)
 		mapfile_abandon(&s->pcap.file);
+	for (unsigned int i = 0; i < s->nnics; i++)
+		if (s->nic[i].checker)
+			checker_abandon(s->nic[i].checker);
+	if (s->checking)
+		findings_close(&s->findings);
 	free(s);
 }

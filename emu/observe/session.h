@@ -14,6 +14,7 @@ struct session;
 struct session_config {
 	const char *record;	 /* pattern of mapfile_open(); NULL or "": no recording */
 	const char *pcap;	 /* likewise */
+	const char *check;	 /* directory for what the checker finds; NULL or "": no checker */
 	uint32_t record_payload; /* bytes of each packet's payload in the recording */
 	const char *version;	 /* of gdakit */
 	const char *host;	 /* "127.a.b", or NULL */

@@ -62,6 +62,7 @@ enum {
 
 #define UV_ENV_RECORD  "GDAKIT_RECORD"	       /* where recordings go, if anywhere (absolute) */
 #define UV_ENV_PCAP    "GDAKIT_PCAP"	       /* the same for packets */
+#define UV_ENV_CHECK   "GDAKIT_CHECK"	       /* directory for findings, if it is checked */
 #define UV_ENV_PAYLOAD "GDAKIT_RECORD_PAYLOAD" /* bytes of each packet that are recorded */
 
 #define UV_FW_VER   "28.39.1002"

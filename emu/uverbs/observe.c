@@ -36,6 +36,7 @@ void uv_observe(struct world *w, struct world_nic *n)
 	const struct session_config config = {
 		.record = getenv(UV_ENV_RECORD),
 		.pcap = getenv(UV_ENV_PCAP),
+		.check = getenv(UV_ENV_CHECK),
 		.record_payload = record_payload(),
 		.version = GDAKIT_VERSION,
 		.host = getenv(UV_ENV_HOST),

@@ -18,7 +18,7 @@ if ! why=$("$gdakit" doctor 2>&1); then
 	echo "0 passed, 0 failed, 1 skipped"
 	exit 0
 fi
-for script in run_verbs run_perftest run_cm run_ours run_bad_input run_docker run_many run_observe; do
+for script in run_verbs run_perftest run_cm run_ours run_bad_input run_docker run_many run_observe run_check; do
 	out=$(mktemp)
 	"$here/$script.sh" "$build" 2>&1 | tee "$out"
 	if [[ $(tail -n 1 "$out") =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]]; then
