@@ -26,7 +26,7 @@ struct counted {
 	uint32_t printed, more;
 };
 
-/* A QP, as far as it has been seen. */
+/* A QP, as far as it has been seen; number 0 is for what concerns none. */
 struct queue {
 	uint32_t qpn; /* first: the key */
 	uint8_t st;
@@ -55,7 +55,6 @@ struct checker {
 	char nic_name[64];
 	void *queues, *consumers; /* tsearch() */
 	struct queue *last;	  /* most events follow one of the same QP */
-	struct queue none;	  /* for what concerns no QP */
 };
 
 static int by_number(const void *a, const void *b)
@@ -88,8 +87,6 @@ static struct queue *queue_of(struct checker *c, struct nm_nic *nic, uint32_t qp
 	struct nm_qp_info info;
 	struct queue *q;
 
-	if (!qpn)
-		return &c->none;
 	if (c->last && c->last->qpn == qpn)
 		return c->last;
 	q = find_or_make(&c->queues, qpn, sizeof(*q));
@@ -536,6 +533,7 @@ static void end_consumer(const void *node, VISIT visit, void *arg)
 void checker_end(struct checker *c, struct nm_nic *nic)
 {
 	struct nm_qp_info infos[QPS];
+	struct queue *nobody;
 	uint32_t from = 0, n;
 
 	do {
@@ -552,6 +550,8 @@ void checker_end(struct checker *c, struct nm_nic *nic)
 		}
 	} while (n == QPS);
 	twalk_r(c->consumers, end_consumer, c);
-	sum_up(c, c->none.counted, 0, "the NIC,");
+	nobody = queue_of(c, nic, 0);
+	if (nobody)
+		sum_up(c, nobody->counted, 0, "no queue,");
 	checker_abandon(c);
 }

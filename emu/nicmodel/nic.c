@@ -210,6 +210,7 @@ static __attribute__((format(printf, 3, 0))) void diagnose(struct nm_nic *nic, s
 	vsnprintf(why, sizeof(why), fmt, ap);
 	ev->why = why;
 	nm_observe(nic, ev);
+	ev->why = NULL; /* it ends with this call */
 }
 
 void nm_diagnose(struct nm_nic *nic, enum nm_diag code, uint32_t qpn, const char *fmt, ...)
