@@ -52,10 +52,10 @@ static const struct {
 	uint32_t ring_bytes;
 	uint64_t cookie_addr;
 	uint8_t cookie[SHM_COOKIE];
-} hello = {.magic = 0x67646173, .version = 1, .a = 64, .ring_bytes = SHM_RING_BYTES};
+} hello = {.magic = 0x67646173, .version = 2, .a = 64, .ring_bytes = SHM_RING_BYTES};
 static const struct {
 	uint32_t magic, version, can_pull, zero;
-} welcome = {.magic = 0x67646173, .version = 1};
+} welcome = {.magic = 0x67646173, .version = 2};
 
 static int memory(size_t len, bool sealed)
 {

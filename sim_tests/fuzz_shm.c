@@ -44,7 +44,7 @@ static void scribble(struct shm_ring *ring)
 	left -= n;
 }
 
-static void look_at(const struct nm_packet *pkt, bool pulls)
+static void look_at(const struct nm_packet *pkt, const struct shm_told *told)
 {
 	static uint8_t copy[NM_TRAIN_MAX];
 	struct nm_packet one;
@@ -57,12 +57,13 @@ static void look_at(const struct nm_packet *pkt, bool pulls)
 
 		sum += len;
 		assert(sum <= NM_TRAIN_MAX);
-		if (pulls)
+		if (told->pulls)
 			continue;
 		assert(base >= in.entries && base + len <= in.entries + 2 * SHM_RING_BYTES);
 		memcpy(copy, base, len);
 	}
 	assert(sum == pkt->payload_len);
+	assert((uint64_t)told->piped[0] + told->piped[1] <= (told->pulls ? sum : 0));
 	assert(pkt->segs > 1 ? nm_train_ok(pkt) : pkt->payload_len <= NM_MTU_MAX);
 	for (uint32_t i = 0; i < pkt->segs; i++) {
 		assert(nm_train_segment(pkt, i, &one));
@@ -74,21 +75,21 @@ static void look_at(const struct nm_packet *pkt, bool pulls)
 static void consume(void)
 {
 	struct nm_packet pkt;
-	bool pulls = false;
+	struct shm_told told = {0};
 	const char *why = NULL;
 	int len;
 
 	atomic_store(&in.head->head, in.pos + (next(3) & ~UINT64_C(7)));
 	for (int i = 0; i < 64; i++) {
 		scribble(&in);
-		len = shm_ring_next(&in, &pkt, &pulls, &why);
+		len = shm_ring_next(&in, &pkt, &told, &why);
 		if (len < 0)
 			assert(why && in.broken);
 		if (len <= 0)
 			break;
 		assert((uint32_t)len <= SHM_RING_BYTES && len % 8 == 0);
 		scribble(&in); /* what was taken is a snapshot */
-		look_at(&pkt, pulls);
+		look_at(&pkt, &told);
 		shm_ring_took(&in, (uint32_t)len);
 	}
 	shm_ring_give_back(&in);
@@ -105,11 +106,14 @@ static void produce(void)
 				.niov = 1,
 				.payload = {{payload, len}}};
 	uint64_t before = out.pos;
+	struct shm_told told = {.pulls = next(1) & 1};
 	int rc;
 
+	if (told.pulls)
+		told.piped[0] = (uint32_t)next(1);
 	if (next(1) & 1)
 		atomic_store(&out.head->tail, next(1) & 1 ? out.pos - next(3) : next(8));
-	rc = shm_ring_put(&out, &pkt, next(1) & 1, NULL);
+	rc = shm_ring_put(&out, &pkt, &told, NULL);
 	assert(rc == 0 || rc == -EAGAIN || rc == -EPROTO);
 	assert(rc == 0 ? out.pos > before && out.pos - before < SHM_RING_BYTES : out.pos == before);
 	if (rc == -EPROTO) {

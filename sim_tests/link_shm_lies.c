@@ -71,7 +71,7 @@ struct hello {
 };
 
 static const struct hello good = {
-	.magic = 0x67646173, .version = 1, .a = 64, .ring_bytes = SHM_RING_BYTES};
+	.magic = 0x67646173, .version = 2, .a = 64, .ring_bytes = SHM_RING_BYTES};
 
 static int memfd(size_t len, bool sealed)
 {
@@ -259,6 +259,96 @@ Test(link_shm_lies, an_entry_that_is_not_all_there_is_not_taken)
 	cr_assert_eq(taken_of(144), 1, "the entry is good");
 	cr_assert_eq(taken_of(136), 0);
 	cr_assert_eq(taken_of(40), 0);
+}
+
+/* A WRITE whose entry says that `piped` bytes of its payload are in the first pipe. */
+static void put_piped(uint8_t *ring, uint32_t piped, const void *payload, uint32_t len)
+{
+	const struct shm_entry e = {.len = 24 + 32 + 16 + 8,
+				    .payload_len = len,
+				    .segs = (uint16_t)(len / 1024),
+				    .seg_len = 1024,
+				    .hdr_len = 28,
+				    .pulls = 1,
+				    .piped = 1};
+	const struct shm_place place = {.addr = (uintptr_t)payload, .len = len};
+	const uint32_t counts[SHM_PIPES] = {piped, 0};
+	const uint64_t written = e.len;
+	uint8_t *at = ring + SHM_RING_HEAD;
+
+	memcpy(at, &e, sizeof(e));
+	at[sizeof(e)] = 0x0a;
+	memcpy(at + 56, &place, sizeof(place));
+	memcpy(at + 72, counts, sizeof(counts));
+	memcpy(ring, &written, sizeof(written));
+}
+
+static const struct {
+	uint32_t magic, version;
+} pipe_call = {.magic = 0x67646173, .version = 2};
+
+Test(link_shm_lies, bytes_that_are_not_in_the_pipes_end_the_connection)
+{
+	static const struct {
+		bool asks;
+		uint32_t piped;
+		const char *why;
+	} lies[] = {
+		{false, 16384, "pipes that there are not"},
+		{true, 16384, "less into its pipes"},
+		{true, 16385, "more in its pipes"},
+	};
+	static uint8_t payload[16384];
+	size_t size = SHM_RING_HEAD + SHM_RING_BYTES;
+	struct link *y = make_link(host_b);
+	struct sink *b = make_sink(y);
+	unsigned int fds = count_fds();
+
+	for (unsigned int i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
+		int sock = dial(&b->port), fd = memfd(size, true);
+		uint8_t *ring = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+		tell(sock, &good, sizeof(good), fd);
+		until_senders_are(y, 1);
+		if (lies[i].asks)
+			tell(sock, &pipe_call, sizeof(pipe_call), -1);
+		turn(y);
+		put_piped(ring, lies[i].piped, payload, sizeof(payload));
+		until_senders_are(y, 0);
+		cr_assert(strstr(b->why, lies[i].why), "lie %u: %s", i, b->why);
+		munmap(ring, size);
+		close(fd);
+		close(sock);
+	}
+	cr_assert_eq(count_fds(), fds);
+	free_sink(b);
+	free_link(y);
+}
+
+Test(link_shm_lies, pipes_are_given_once_and_to_those_who_have_greeted)
+{
+	struct link *y = make_link(host_b);
+	struct sink *b = make_sink(y);
+	unsigned int fds = count_fds();
+
+	for (int greets = 0; greets < 2; greets++) {
+		int sock = dial(&b->port), fd = memfd(SHM_RING_HEAD + SHM_RING_BYTES, true);
+
+		if (greets) {
+			tell(sock, &good, sizeof(good), fd);
+			tell(sock, &pipe_call, sizeof(pipe_call), -1);
+		}
+		tell(sock, &pipe_call, sizeof(pipe_call), -1);
+		for (int tries = 0; tries < 100 && b->refused <= (uint32_t)greets; tries++)
+			turn(y);
+		cr_assert(strstr(b->why, "something else"), "%s", b->why);
+		close(fd);
+		close(sock);
+		until_senders_are(y, 0);
+	}
+	cr_assert_eq(count_fds(), fds);
+	free_sink(b);
+	free_link(y);
 }
 
 Test(link_shm_lies, a_consumer_that_spoils_its_cursor_is_left)

@@ -238,8 +238,17 @@ static bool may_pull(struct shm_tx *tx, const struct nm_packet *pkt)
 
 static int put(struct shm_link *sl, struct shm_tx *tx, const struct nm_packet *pkt)
 {
-	int err = shm_ring_put(&tx->ring, pkt, may_pull(tx, pkt), sl->link.guard);
+	struct shm_told told = {.pulls = may_pull(tx, pkt)};
+	int err = 0;
 
+	if (told.pulls && !tx->outlet.asked)
+		shm_ask_pipes(tx);
+	if (told.pulls && shm_ring_has_room(&tx->ring))
+		err = shm_tx_pipe(tx, pkt, told.piped);
+	if (!err)
+		err = shm_ring_put(&tx->ring, pkt, &told, sl->link.guard);
+	if (!err && (told.piped[0] || told.piped[1]))
+		shm_tx_piped(tx);
 	if (err == -EPROTO) {
 		shm_say(port_of(tx->from),
 			"host 127.%u.%u slot %u spoilt the cursor of our ring: disconnected",
@@ -382,22 +391,31 @@ uint32_t shm_drain(struct shm_link *sl, struct shm_rx *rx, uint32_t budget)
 	for (done = 0; done < budget && (bytes < SHM_DRAIN_BYTES || budget == UINT32_MAX); done++) {
 		struct nm_packet pkt;
 		const char *why = NULL;
-		bool pulls = false;
-		int len = shm_ring_next(&rx->ring, &pkt, &pulls, &why);
+		struct shm_told told = {0};
+		int len = shm_ring_next(&rx->ring, &pkt, &told, &why);
 
+		if (len > 0 && (told.piped[0] || told.piped[1]) && rx->pipes[0] < 0) {
+			why = "payload in pipes that there are not";
+			len = -EPROTO;
+		}
 		if (len < 0)
 			shm_rx_close(sl, rx, why);
 		if (len <= 0)
 			break;
-		if (pulls) {
+		if (told.pulls) {
 			pkt.pull = shm_pull;
 			pkt.pull_ctx = rx;
+			memcpy(rx->piped, told.piped, sizeof(rx->piped));
 		}
 		bytes += pkt.payload_len;
 		if (!port->unplugged) {
 			link_complete_route(&pkt.route, rx->host, rx->to->host);
 			sl->link.counters.received += pkt.segs > 1 ? pkt.segs : 1;
 			port->rx(port->ctx, &pkt);
+		}
+		if (told.pulls && rx->watch.fd >= 0 && !shm_rx_skip(rx)) {
+			shm_rx_close(sl, rx, "less into its pipes than it said");
+			break;
 		}
 		shm_ring_took(&rx->ring, (uint32_t)len);
 	}
@@ -580,10 +598,12 @@ void link_shm_abandon(struct link *link)
 		for (struct shm_tx *tx = sl->tx[i]; tx; tx = tx->next) {
 			close_fd(&tx->watch.fd);
 			close_fd(&tx->wake_fd);
+			shm_tx_no_pipes(tx);
 		}
 	}
 	for (struct shm_rx *rx = sl->rx; rx; rx = rx->next) {
 		close_fd(&rx->watch.fd);
+		shm_rx_no_pipes(rx);
 		sl->dead_rx = true;
 	}
 	link_udp_abandon(sl->udp);

@@ -15,6 +15,8 @@ enum {
 	SHM_BUCKETS = 256,
 	SHM_RX_MAX = 1024, /* senders that a process listens to */
 	SHM_COOKIE = 16,
+	SHM_SHARE_MIN = 32768, /* payload of which two threads may move a part each */
+	SHM_ON_WAY_MAX = 16,
 };
 
 /* What an event of the link's epoll descriptor is about. */
@@ -28,6 +30,23 @@ struct shm_port {
 	struct link_port *outer;
 	struct link_port udp; /* holds the slot, and carries what has no other way */
 	struct link_host host;
+};
+
+/* Payload that lies in pipes. */
+struct shm_on_way {
+	uint64_t mark; /* until the ring is taken so far */
+	uint32_t slots[SHM_PIPES];
+};
+
+/* The sender's ends of the pipes of a connection. */
+struct shm_outlet {
+	bool asked, open;
+	int fds[SHM_PIPES];
+	uint32_t slots;		  /* that each has */
+	uint32_t used[SHM_PIPES]; /* of them */
+	uint32_t want[SHM_PIPES]; /* by the payload that was put last */
+	uint32_t first, count;	  /* of `way` */
+	struct shm_on_way way[SHM_ON_WAY_MAX];
 };
 
 /* Somebody we send to; or who was not there when we looked last. */
@@ -45,6 +64,7 @@ struct shm_tx {
 	struct shm_ring ring;
 	const struct shm_status *status;
 	int wake_fd;
+	struct shm_outlet outlet;
 	uint32_t pull_failures; /* as last seen */
 	uint32_t pull_pause;	/* payloads that are copied before the next one is told by place */
 	uint64_t absent_until_ns;
@@ -61,7 +81,9 @@ struct shm_rx {
 	pid_t pid; /* in our PID namespace; 0: not in it */
 	uint64_t cookie_addr;
 	uint8_t cookie[SHM_COOKIE];
-	bool pull_told; /* that pulling failed */
+	bool pull_told;		   /* that pulling failed */
+	int pipes[SHM_PIPES];	   /* -1: not asked for */
+	uint32_t piped[SHM_PIPES]; /* bytes of the packet at hand that are still in them */
 };
 
 /* A page that a process shows those who send to it. They cannot write to it. */
@@ -107,6 +129,31 @@ void shm_watch_end(struct shm_link *sl, struct shm_watch *watch);
 void shm_wake(const struct shm_tx *tx);
 void shm_say(const struct shm_port *port, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/* The pipes of the connection, please. */
+void shm_ask_pipes(struct shm_tx *tx);
+
+/* ---- shm_pipe.c ---- */
+
+/* The connection's pipes are the sender's now. */
+void shm_tx_take_pipes(struct shm_tx *tx, const int fds[SHM_PIPES]);
+void shm_tx_no_pipes(struct shm_tx *tx);
+/*
+ * Gives payload to the pipes, as much as they take: `piped` bytes each, often none. 0; -EAGAIN:
+ * they are full. Then the entry is put, and shm_tx_piped() called.
+ */
+int shm_tx_pipe(struct shm_tx *tx, const struct nm_packet *pkt, uint32_t piped[SHM_PIPES]);
+void shm_tx_piped(struct shm_tx *tx);
+/* False: there are none to be had. The outlets are the caller's to send and close. */
+bool shm_rx_make_pipes(struct shm_rx *rx, int outlets[SHM_PIPES]);
+void shm_rx_no_pipes(struct shm_rx *rx);
+/*
+ * All `len` bytes of the packet at hand, if all are in the pipes; with a team by two threads.
+ * False: they are not, or some cannot be written to `to`.
+ */
+bool shm_rx_read(struct shm_rx *rx, struct shm_team *team, void *to, uint32_t len);
+/* Throws away what was not read of the packet at hand. False: it was not there. */
+bool shm_rx_skip(struct shm_rx *rx);
 
 /* ---- shm.c ---- */
 

@@ -30,7 +30,7 @@
 
 enum {
 	SHM_MAGIC = 0x67646173,
-	SHM_VERSION = 1,
+	SHM_VERSION = 2,
 	SHM_BACKLOG = 128,
 	SHM_EVENTS = 32,
 	SHM_PAGE = 4096,
@@ -50,6 +50,12 @@ struct shm_welcome {
 	uint32_t can_pull;
 	uint32_t zero;
 };
+
+/* Asks for pipes; and the answer, which brings their ends. */
+struct shm_pipe_call {
+	uint32_t magic, version;
+};
+static const struct shm_pipe_call pipe_call = {.magic = SHM_MAGIC, .version = SHM_VERSION};
 
 void shm_say(const struct shm_port *port, const char *fmt, ...)
 {
@@ -245,6 +251,7 @@ int shm_connect(struct shm_link *sl, struct shm_tx *tx)
 	tx->wake_fd = -1;
 	tx->status = NULL;
 	tx->pull_failures = tx->pull_pause = 0;
+	tx->outlet = (struct shm_outlet){.asked = false};
 	shm_watch_add(sl, &tx->watch);
 	return 0;
 }
@@ -261,6 +268,7 @@ void shm_tx_close(struct shm_link *sl, struct shm_tx *tx)
 		*at = tx->dirty_next;
 	tx->dirty = false;
 	shm_watch_end(sl, &tx->watch);
+	shm_tx_no_pipes(tx);
 	shm_ring_unmap(&tx->ring);
 	if (tx->status)
 		munmap((void *)(uintptr_t)tx->status, SHM_PAGE);
@@ -292,6 +300,18 @@ static const struct shm_status *map_status(int fd)
 	return p == MAP_FAILED ? NULL : p;
 }
 
+static bool is_pipe_call(const void *message, ssize_t len)
+{
+	return len == (ssize_t)sizeof(pipe_call) &&
+	       memcmp(message, &pipe_call, sizeof(pipe_call)) == 0;
+}
+
+void shm_ask_pipes(struct shm_tx *tx)
+{
+	tx->outlet.asked = true;
+	(void)send(tx->watch.fd, &pipe_call, sizeof(pipe_call), MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
 /* True: there may be more. */
 static bool serve_tx(struct shm_link *sl, struct shm_tx *tx)
 {
@@ -302,6 +322,11 @@ static bool serve_tx(struct shm_link *sl, struct shm_tx *tx)
 
 	if (n == -EAGAIN || n == -EINTR)
 		return false;
+	if (is_pipe_call(&welcome, n) && nfds == SHM_PIPES && tx->outlet.asked &&
+	    !tx->outlet.open) {
+		shm_tx_take_pipes(tx, fds);
+		return true;
+	}
 	if (n == (ssize_t)sizeof(welcome) && welcome.magic == SHM_MAGIC &&
 	    welcome.version == SHM_VERSION && nfds == 2 && !tx->welcomed) {
 		tx->status = map_status(fds[0]);
@@ -341,6 +366,8 @@ static void serve_listener(struct shm_link *sl, struct shm_port *port)
 		rx->watch = (struct shm_watch){.kind = SHM_RX, .fd = fds_own(fd)};
 		rx->to = port;
 		rx->pid = pid;
+		for (unsigned int p = 0; p < SHM_PIPES; p++)
+			rx->pipes[p] = -1;
 		rx->next = sl->rx;
 		sl->rx = rx;
 		sl->nrx++;
@@ -358,6 +385,7 @@ void shm_rx_close(struct shm_link *sl, struct shm_rx *rx, const char *why)
 			(int)rx->pid, rx->host.a, rx->host.b, why);
 	}
 	shm_watch_end(sl, &rx->watch);
+	shm_rx_no_pipes(rx);
 	sl->dead_rx = true;
 }
 
@@ -398,6 +426,16 @@ static const char *take_hello(struct shm_rx *rx, const struct shm_hello *hello, 
 	return NULL;
 }
 
+static void give_pipes(struct shm_rx *rx)
+{
+	int outlets[SHM_PIPES];
+
+	if (!shm_rx_make_pipes(rx, outlets))
+		return; /* no answer is one: it tells the places alone */
+	(void)send_with_fds(rx->watch.fd, &pipe_call, sizeof(pipe_call), outlets, SHM_PIPES);
+	close_all(outlets, SHM_PIPES);
+}
+
 /* True: there may be more. */
 static bool serve_rx(struct shm_link *sl, struct shm_rx *rx)
 {
@@ -417,6 +455,10 @@ static bool serve_rx(struct shm_link *sl, struct shm_rx *rx)
 			shm_drain(sl, rx, UINT32_MAX);
 		shm_rx_close(sl, rx, NULL);
 		return false;
+	}
+	if (is_pipe_call(&hello, n) && nfds == 0 && rx->greeted && rx->pipes[0] < 0) {
+		give_pipes(rx);
+		return true;
 	}
 	if (n == (ssize_t)sizeof(hello) && nfds == 1 && !rx->greeted)
 		why = take_hello(rx, &hello, fds[0]);
@@ -452,7 +494,7 @@ void shm_serve(struct shm_link *sl)
 			break;
 		case SHM_TX:
 			while (serve_tx(sl, (struct shm_tx *)watch))
-				; /* twice at most: a second message ends it */
+				; /* three times at most: a further message ends it */
 			break;
 		case SHM_RX:
 			while (serve_rx(sl, (struct shm_rx *)watch))

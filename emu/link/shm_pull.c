@@ -14,8 +14,6 @@
 #include "emu/link/shm.h"
 
 enum {
-	SHM_PAGE = 4096,
-	SHM_SLICE_MIN = 16384,	  /* less is done before another thread has heard of it */
 	SHM_ROW_MIN = 256 * 1024, /* some 25 us of copying: a thread wakes in less */
 };
 
@@ -101,51 +99,17 @@ static int pull_part(const struct nm_packet *pkt, uint32_t off, void *to, uint32
 	return read_peer(rx, remote, n, to, len);
 }
 
-/* ---- by several threads ---- */
-
-struct shared_pull {
-	const struct nm_packet *pkt;
-	uint8_t *to;
-	uint32_t off, len;
-	uint32_t step; /* bytes of a slice; the last may be shorter */
-	_Atomic int err;
-};
-
-static void pull_slice(void *arg, unsigned int i)
+/* Threads that sleep would come too late for a single payload: they are woken when much came in a
+ * row. NULL: nobody would take a part. */
+static struct shm_team *team_for(struct shm_link *sl, uint32_t len)
 {
-	struct shared_pull *p = arg;
-	uint32_t at = i * p->step;
-	uint32_t len = p->len - at < p->step ? p->len - at : p->step;
-	int err = pull_part(p->pkt, p->off + at, p->to + at, len);
-
-	if (err)
-		atomic_store(&p->err, err);
-}
-
-static int pull_shared(struct shm_team *team, unsigned int hands, const struct nm_packet *pkt,
-		       uint32_t off, void *to, uint32_t len)
-{
-	struct shared_pull p = {.pkt = pkt, .to = to, .off = off, .len = len};
-	uint32_t slices = len / SHM_SLICE_MIN < hands ? len / SHM_SLICE_MIN : hands;
-
-	p.step = ((len + slices - 1) / slices + SHM_PAGE - 1) / SHM_PAGE * SHM_PAGE;
-	shm_team_run(team, (len + p.step - 1) / p.step, pull_slice, &p);
-	return atomic_load(&p.err);
-}
-
-/* How many threads are there for it? Those that sleep would come too late for a single one: they
- * are woken when much came in a row. */
-static unsigned int hands_for(struct shm_link *sl, uint32_t len)
-{
-	if (!sl->team || len < 2 * SHM_SLICE_MIN)
-		return 1;
+	if (!sl->team || len < SHM_SHARE_MIN)
+		return NULL;
 	sl->pull_row += len;
 	if (sl->pull_row >= SHM_ROW_MIN)
 		shm_team_call(sl->team);
-	return shm_team_hands(sl->team);
+	return shm_team_hands(sl->team) > 1 ? sl->team : NULL;
 }
-
-/* ---- as a packet's payload ---- */
 
 /* Which of the two memories is it that is gone? The sender's bytes take a detour. */
 static int pull_slowly(const struct nm_packet *pkt, uint32_t off, void *to, uint32_t len,
@@ -171,10 +135,11 @@ int shm_pull(const struct nm_packet *pkt, uint32_t off, void *to, uint32_t len)
 	struct shm_rx *rx = pkt->pull_ctx;
 	struct link *link = rx->to->outer->link;
 	struct shm_link *sl = (struct shm_link *)link;
-	unsigned int hands = hands_for(sl, len);
-	int rc = hands > 1 ? pull_shared(sl->team, hands, pkt, off, to, len)
-			   : pull_part(pkt, off, to, len);
+	int rc;
 
+	if (len == pkt->payload_len && shm_rx_read(rx, team_for(sl, len), to, len))
+		return shm_ring_is_void(&rx->ring) ? -ENODATA : 0;
+	rc = pull_part(pkt, off, to, len);
 	if (rc == -EFAULT)
 		rc = pull_slowly(pkt, off, to, len, link->guard);
 	else if (rc)

@@ -94,6 +94,11 @@ void shm_ring_unmap(struct shm_ring *ring)
 	ring->head = NULL;
 }
 
+static bool in_pipes(const struct shm_told *told)
+{
+	return told->pulls && (told->piped[0] || told->piped[1]);
+}
+
 /* ---- producer ---- */
 
 static bool has_room(struct shm_ring *ring, uint32_t len)
@@ -108,6 +113,13 @@ static bool has_room(struct shm_ring *ring, uint32_t len)
 	else
 		ring->limit = tail + SHM_RING_BYTES;
 	return !ring->broken && ring->pos + len <= ring->limit;
+}
+
+bool shm_ring_has_room(struct shm_ring *ring)
+{
+	return has_room(ring, (uint32_t)sizeof(struct shm_entry) + NM_PKT_HDR_MAX +
+				      NM_PKT_MAX_IOV * (uint32_t)sizeof(struct shm_place) +
+				      (uint32_t)sizeof(((struct shm_told *)0)->piped));
 }
 
 struct gather_args {
@@ -126,7 +138,7 @@ static void gather_fn(void *arg)
 	}
 }
 
-static void put_places(const struct nm_packet *pkt, uint8_t *to)
+static void put_places(const struct nm_packet *pkt, const struct shm_told *told, uint8_t *to)
 {
 	for (unsigned int i = 0; i < pkt->niov; i++) {
 		struct shm_place place = {.addr = (uintptr_t)pkt->payload[i].iov_base,
@@ -134,15 +146,23 @@ static void put_places(const struct nm_packet *pkt, uint8_t *to)
 
 		memcpy(to + i * sizeof(place), &place, sizeof(place));
 	}
+	if (in_pipes(told))
+		memcpy(to + pkt->niov * sizeof(struct shm_place), told->piped, sizeof(told->piped));
 }
 
-int shm_ring_put(struct shm_ring *ring, const struct nm_packet *pkt, bool pull,
+static uint32_t body_len(const struct nm_packet *pkt, const struct shm_told *told)
+{
+	if (!told->pulls)
+		return pad8(pkt->payload_len);
+	return pkt->niov * (uint32_t)sizeof(struct shm_place) +
+	       (in_pipes(told) ? (uint32_t)sizeof(told->piped) : 0);
+}
+
+int shm_ring_put(struct shm_ring *ring, const struct nm_packet *pkt, const struct shm_told *told,
 		 int (*guard)(void (*fn)(void *arg), void *arg))
 {
-	uint32_t body =
-		pull ? pkt->niov * (uint32_t)sizeof(struct shm_place) : pad8(pkt->payload_len);
 	struct shm_entry e = {
-		.len = (uint32_t)sizeof(e) + pad8(pkt->hdr_len) + body,
+		.len = (uint32_t)sizeof(e) + pad8(pkt->hdr_len) + body_len(pkt, told),
 		.payload_len = pkt->payload_len,
 		.flow_label = (pkt->route.flow_label & SHM_FLOW_LABEL) |
 			      (uint32_t)(pkt->route.sl & SHM_SL) << SHM_SL_SHIFT |
@@ -151,7 +171,8 @@ int shm_ring_put(struct shm_ring *ring, const struct nm_packet *pkt, bool pull,
 		.seg_len = pkt->segs > 1 ? pkt->seg_len : 0,
 		.udp_sport = pkt->route.udp_sport,
 		.hdr_len = pkt->hdr_len,
-		.pulls = pull ? pkt->niov : 0,
+		.pulls = told->pulls ? pkt->niov : 0,
+		.piped = in_pipes(told),
 		.tclass = pkt->route.tclass,
 		.hop_limit = pkt->route.hop_limit,
 	};
@@ -162,8 +183,8 @@ int shm_ring_put(struct shm_ring *ring, const struct nm_packet *pkt, bool pull,
 		return ring->broken ? -EPROTO : -EAGAIN;
 	memcpy(to, &e, sizeof(e));
 	memcpy(to + sizeof(e), pkt->hdr, pkt->hdr_len);
-	if (pull) {
-		put_places(pkt, args.to);
+	if (told->pulls) {
+		put_places(pkt, told, args.to);
 	} else if (pkt->payload_len && guard) {
 		if (guard(gather_fn, &args))
 			return -EFAULT;
@@ -227,11 +248,24 @@ static bool may_pull(uint8_t opcode)
 	return (group == 0x00 || group == 0xa0) && (code <= 0x0b || code == 0x16 || code == 0x17);
 }
 
-static const char *take_payload(const struct shm_entry *e, uint8_t *body, uint32_t len,
-				struct nm_packet *pkt)
+static const char *take_piped(const struct shm_entry *e, const uint8_t *counts,
+			      struct shm_told *told)
 {
+	snapshot(told->piped, counts, sizeof(told->piped));
+	return (uint64_t)told->piped[0] + told->piped[1] <= e->payload_len
+		       ? NULL
+		       : "more in its pipes than a payload has";
+}
+
+static const char *take_payload(const struct shm_entry *e, uint8_t *body, uint32_t len,
+				struct nm_packet *pkt, struct shm_told *told)
+{
+	uint32_t places = e->pulls * (uint32_t)sizeof(struct shm_place);
 	uint64_t sum = 0;
 
+	*told = (struct shm_told){.pulls = e->pulls > 0};
+	if (e->piped > (e->pulls > 0))
+		return "payload in pipes of which there are no places";
 	if (!e->pulls) {
 		if (len != pad8(e->payload_len))
 			return "an entry's length differs from its payload's";
@@ -239,7 +273,7 @@ static const char *take_payload(const struct shm_entry *e, uint8_t *body, uint32
 		pkt->payload[0] = (struct iovec){.iov_base = body, .iov_len = e->payload_len};
 		return NULL;
 	}
-	if (e->pulls > NM_PKT_MAX_IOV || len != e->pulls * sizeof(struct shm_place))
+	if (e->pulls > NM_PKT_MAX_IOV || len != places + (e->piped ? sizeof(told->piped) : 0))
 		return "an entry's length differs from that of its places";
 	if (!may_pull(pkt->hdr[0]))
 		return "payload to be pulled in a packet whose payload may change";
@@ -254,10 +288,13 @@ static const char *take_payload(const struct shm_entry *e, uint8_t *body, uint32
 		sum += place.len;
 	}
 	pkt->niov = e->pulls;
-	return sum == e->payload_len ? NULL : "the places add up to another length";
+	if (sum != e->payload_len)
+		return "the places add up to another length";
+	return e->piped ? take_piped(e, body + places, told) : NULL;
 }
 
-static const char *take_entry(const struct shm_entry *e, uint8_t *at, struct nm_packet *pkt)
+static const char *take_entry(const struct shm_entry *e, uint8_t *at, struct nm_packet *pkt,
+			      struct shm_told *told)
 {
 	uint32_t before = (uint32_t)sizeof(*e) + pad8(e->hdr_len);
 	const char *wrong;
@@ -276,7 +313,7 @@ static const char *take_entry(const struct shm_entry *e, uint8_t *at, struct nm_
 	pkt->stable = false;
 	pkt->pull = NULL;
 	pkt->pull_ctx = NULL;
-	wrong = take_payload(e, at + before, e->len - before, pkt);
+	wrong = take_payload(e, at + before, e->len - before, pkt, told);
 	if (wrong)
 		return wrong;
 	if (e->segs ? !nm_train_ok(pkt) : e->payload_len > NM_MTU_MAX)
@@ -291,7 +328,8 @@ static const char *take_entry(const struct shm_entry *e, uint8_t *at, struct nm_
 	return NULL;
 }
 
-int shm_ring_next(struct shm_ring *ring, struct nm_packet *pkt, bool *pulls, const char **why)
+int shm_ring_next(struct shm_ring *ring, struct nm_packet *pkt, struct shm_told *told,
+		  const char **why)
 {
 	uint64_t head = atomic_load_explicit(&ring->head->head, memory_order_acquire);
 	uint64_t have = head - ring->pos;
@@ -304,10 +342,8 @@ int shm_ring_next(struct shm_ring *ring, struct nm_packet *pkt, bool *pulls, con
 	if (have <= SHM_RING_BYTES && have >= sizeof(e)) {
 		snapshot(&e, at, sizeof(e));
 		*why = "an entry that does not end where the producer's cursor is";
-		if (e.len >= sizeof(e) && e.len % 8 == 0 && e.len <= have) {
-			*why = take_entry(&e, at, pkt);
-			*pulls = e.pulls > 0;
-		}
+		if (e.len >= sizeof(e) && e.len % 8 == 0 && e.len <= have)
+			*why = take_entry(&e, at, pkt, told);
 	}
 	if (!*why)
 		return (int)e.len;

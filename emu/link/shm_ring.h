@@ -19,6 +19,7 @@ enum {
 	SHM_RING_HEAD = 4096,	     /* bytes before the entries */
 	SHM_RING_BYTES = 512 * 1024, /* of entries; a power of two */
 	SHM_PULL_MIN = 8192,	     /* shorter payload is always copied through the ring */
+	SHM_PIPES = 2,		     /* through which payload may come instead */
 };
 
 /* The first page of the memory. Producer and consumer write to cache lines of their own. */
@@ -29,7 +30,10 @@ struct shm_ring_head {
 	_Atomic uint32_t pull_failures;	    /* consumer: times that payload could not be pulled */
 };
 
-/* What lies at an entry's begin; then header, then payload or places of it, each padded to 8. */
+/*
+ * What lies at an entry's begin; then header, then payload or places of it, each padded to 8; then,
+ * if some of the payload is in pipes, how much is in each.
+ */
 struct shm_entry {
 	uint32_t len; /* of all of it, bytes */
 	uint32_t payload_len;
@@ -39,11 +43,18 @@ struct shm_entry {
 	uint8_t hdr_len;
 	uint8_t pulls; /* struct shm_place instead of payload; 0: payload */
 	uint8_t tclass, hop_limit;
-	uint8_t zero[2];
+	uint8_t piped; /* 1: counts of bytes in pipes lie behind the places */
+	uint8_t zero;
 };
 
 struct shm_place {
 	uint64_t addr, len; /* in the producer's memory */
+};
+
+/* How the payload of an entry comes. */
+struct shm_told {
+	bool pulls;		   /* addresses of the producer, not bytes */
+	uint32_t piped[SHM_PIPES]; /* bytes of it that lie in the pipes */
 };
 
 struct shm_ring {
@@ -66,10 +77,12 @@ void shm_ring_unmap(struct shm_ring *ring);
 
 /*
  * Producer. Appends a packet: 0; -EAGAIN: full; -EPROTO: broken; -EFAULT: its payload is gone. With
- * `pull` the places of the payload are told instead of its bytes.
+ * told->pulls the places of the payload are told instead of its bytes.
  */
-int shm_ring_put(struct shm_ring *ring, const struct nm_packet *pkt, bool pull,
+int shm_ring_put(struct shm_ring *ring, const struct nm_packet *pkt, const struct shm_told *told,
 		 int (*guard)(void (*fn)(void *arg), void *arg));
+/* Is there room for any packet of which only the places are told? */
+bool shm_ring_has_room(struct shm_ring *ring);
 /* Shows the consumer what was put. True: there was something. */
 bool shm_ring_show(struct shm_ring *ring);
 /* Has the consumer taken all that was put before `pos` came to `mark`? Of another ring's mark: yes.
@@ -80,10 +93,11 @@ void shm_ring_void(struct shm_ring *ring);
 
 /*
  * Consumer. The next packet: its length in the ring; 0: none; -EPROTO: what lies there is no
- * packet, *why says what is wrong. The payload points into the ring or, with *pulls set, has
+ * packet, *why says what is wrong. The payload points into the ring or, with told->pulls set, has
  * addresses of the producer. Valid until shm_ring_took(), which gives the place back.
  */
-int shm_ring_next(struct shm_ring *ring, struct nm_packet *pkt, bool *pulls, const char **why);
+int shm_ring_next(struct shm_ring *ring, struct nm_packet *pkt, struct shm_told *told,
+		  const char **why);
 void shm_ring_took(struct shm_ring *ring, uint32_t len);
 /* Tells the producer what was taken. */
 void shm_ring_give_back(struct shm_ring *ring);

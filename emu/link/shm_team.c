@@ -13,9 +13,10 @@
 #include "emu/fds/thread.h"
 
 enum {
-	SPIN_NS = 50000,     /* a helper looks for more work so long; a sleep costs about as much */
-	SPIN_TURNS = 64,     /* between two looks at the clock */
-	LATE_TURNS = 1024,   /* of the owner, before it sleeps too: the helper has no processor */
+	SPIN_NS = 50000,  /* a helper looks for more work so long; a sleep costs about as much */
+	SPIN_TURNS = 512, /* between two looks at the clock */
+	RELAX_EVERY = 64,
+	LATE_TURNS = 65536,  /* of the owner, before it sleeps too: the helper has no processor */
 	REST_NS = 100000000, /* without helpers after that */
 	STACK_BYTES = 64 * 1024,
 	SLICES_SHIFT = 16,
@@ -32,10 +33,17 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-static void pause_a_turn(void)
+/*
+ * Now and then only: where a hypervisor watches for loops of the instruction, as it does for locks,
+ * each in a row costs more than what is waited for.
+ */
+static void relax(unsigned int turn)
 {
 #if defined(__x86_64__) || defined(__i386__)
-	__builtin_ia32_pause();
+	if (turn % RELAX_EVERY == 0)
+		__builtin_ia32_pause();
+#else
+	(void)turn;
 #endif
 }
 
@@ -79,7 +87,7 @@ static void await_helpers(struct shm_team *t)
 	for (unsigned int i = 0; i < LATE_TURNS; i++) {
 		if (!atomic_load_explicit(&t->left, memory_order_acquire))
 			return;
-		pause_a_turn();
+		relax(i);
 	}
 	atomic_store(&t->owner_waits, true);
 	while ((left = atomic_load(&t->left)) != 0)
@@ -127,7 +135,7 @@ static void look_for_work(struct shm_team *t)
 				until_ns = now_ns() + SPIN_NS;
 				break;
 			}
-			pause_a_turn();
+			relax(i);
 		}
 	}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Threads that take a part of a large copy (docs/performance.md: one core pulls payload out of
- * another process at half of memcpy's speed).
+ * Threads that take a part of a large copy: payload that comes through pipes, one of them for each
+ * (shm_pipe.c).
  *
  * Work is cut into slices that whoever is there claims, the owner among them: it never waits for a
  * helper that has not begun, and returns when every slice is done. So nothing goes on behind the
@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 enum {
-	SHM_HELPERS_MAX = 3,	/* how many threads: the one knob, with the next */
+	SHM_HELPERS_MAX = 1,	/* how many threads: the one knob, with the next */
 	SHM_CPUS_A_HELPER = 4,	/* CPUs that the process may use, for each; fewer: none */
 	SHM_SLICES_MAX = 65535, /* of one piece of work */
 };
