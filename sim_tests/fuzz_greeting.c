@@ -8,6 +8,7 @@
  */
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -23,7 +24,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { STRANGERS = 4, KINDS = 6, FDS_MAX = 3, STEPS = 64, MESSAGE_MAX = 96 };
+enum { STRANGERS = 4, KINDS = 7, FDS_MAX = 3, STEPS = 64, MESSAGE_MAX = 96 };
 
 struct input {
 	const uint8_t *at;
@@ -57,6 +58,10 @@ static const struct {
 	uint32_t magic, version, can_pull, zero;
 } welcome = {.magic = 0x67646173, .version = 2};
 
+static const struct {
+	uint32_t magic, version;
+} pipe_call = {.magic = 0x67646173, .version = 2};
+
 static int memory(size_t len, bool sealed)
 {
 	int fd = memfd_create("fuzz", MFD_ALLOW_SEALING | MFD_CLOEXEC);
@@ -65,6 +70,16 @@ static int memory(size_t len, bool sealed)
 	    (sealed && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW)))
 		abort();
 	return fd;
+}
+
+/* A pipe that nobody empties. */
+static int outlet(void)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK))
+		abort();
+	return ends[1];
 }
 
 static socklen_t name_of(const struct link_port *port, struct sockaddr_un *sun)
@@ -111,11 +126,13 @@ static void setup(void)
 	kinds[3] = memory(SHM_RING_HEAD + SHM_RING_BYTES, false);
 	kinds[4] = open("/dev/null", O_RDWR | O_CLOEXEC);
 	kinds[5] = memory(0, true);
+	kinds[6] = outlet();
+	signal(SIGPIPE, SIG_IGN); /* threads of a NIC block it */
 	for (int i = 0; i < STRANGERS; i++)
 		dialled[i] = welcomed[i] = -1;
 }
 
-/* With up to three descriptors, whose kinds `which` says in base 6. */
+/* With up to three descriptors, whose kinds `which` says. */
 static void tell(int sock, struct input *in, const void *good, size_t len)
 {
 	union {
@@ -197,7 +214,10 @@ static void step(struct input *in)
 	case 2:
 		if (dialled[i] < 0)
 			dial(&dialled[i]);
-		tell(dialled[i], in, &hello, sizeof(hello));
+		if (what & 0x80)
+			tell(dialled[i], in, &pipe_call, sizeof(pipe_call));
+		else
+			tell(dialled[i], in, &hello, sizeof(hello));
 		break;
 	case 3:
 		hang_up(&dialled[i]);
@@ -208,7 +228,9 @@ static void step(struct input *in)
 	case 5:
 		if (welcomed[i] < 0)
 			welcomed[i] = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-		if (welcomed[i] >= 0)
+		if (welcomed[i] >= 0 && what & 0x80)
+			tell(welcomed[i], in, &pipe_call, sizeof(pipe_call));
+		else if (welcomed[i] >= 0)
 			tell(welcomed[i], in, &welcome, sizeof(welcome));
 		break;
 	case 6:
