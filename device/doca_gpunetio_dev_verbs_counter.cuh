@@ -107,6 +107,13 @@ gdakit_post_counter(struct doca_gpu_dev_verbs_qp *qp, uint64_t ticket,
 #define GDAKIT_COUNT(ticket)                                                                       \
 	gdakit_post_counter<resource_sharing_mode, nic_handler>(                                   \
 		qp, ticket, companion_qp, counter_raddr, counter_laddr, counter_val, code_opt)
+/*
+ * The operation itself is announced in any case: a companion whose ring is full of WAITs for WQEs
+ * that nobody announced would have no slot for the next one for ever. SKIP_DB_RINGING is for the
+ * companion alone.
+ */
+#define GDAKIT_MAIN_OPT                                                                            \
+	(code_opt & ~static_cast<uint32_t>(DOCA_GPUNETIO_VERBS_GPU_CODE_OPT_SKIP_DB_RINGING))
 
 /** put() with a counter. */
 template <GDAKIT_TEMPLATE_SHARING>
@@ -117,7 +124,7 @@ __device__ static __forceinline__ void doca_gpu_dev_verbs_put_counter(
 	doca_gpu_dev_verbs_ticket_t ticket;
 
 	doca_gpu_dev_verbs_put<resource_sharing_mode, nic_handler>(qp, raddr, laddr, size, &ticket,
-								   code_opt);
+								   GDAKIT_MAIN_OPT);
 	GDAKIT_COUNT(ticket);
 }
 
@@ -130,7 +137,7 @@ doca_gpu_dev_verbs_p_counter(struct doca_gpu_dev_verbs_qp *qp, struct doca_gpu_d
 	doca_gpu_dev_verbs_ticket_t ticket;
 
 	doca_gpu_dev_verbs_p<T, resource_sharing_mode, nic_handler>(qp, raddr, value, &ticket,
-								    code_opt);
+								    GDAKIT_MAIN_OPT);
 	GDAKIT_COUNT(ticket);
 }
 
@@ -144,7 +151,7 @@ __device__ static __forceinline__ void doca_gpu_dev_verbs_put_signal_counter(
 	doca_gpu_dev_verbs_ticket_t ticket;
 
 	doca_gpu_dev_verbs_put_signal<sig_op, resource_sharing_mode, nic_handler>(
-		qp, raddr, laddr, size, sig_raddr, sig_laddr, sig_val, &ticket, code_opt);
+		qp, raddr, laddr, size, sig_raddr, sig_laddr, sig_val, &ticket, GDAKIT_MAIN_OPT);
 	GDAKIT_COUNT(ticket);
 }
 
@@ -157,7 +164,7 @@ __device__ static __forceinline__ void doca_gpu_dev_verbs_signal_counter(
 	doca_gpu_dev_verbs_ticket_t ticket;
 
 	doca_gpu_dev_verbs_signal<sig_op, resource_sharing_mode, nic_handler>(
-		qp, sig_raddr, sig_laddr, sig_val, &ticket, code_opt);
+		qp, sig_raddr, sig_laddr, sig_val, &ticket, GDAKIT_MAIN_OPT);
 	GDAKIT_COUNT(ticket);
 }
 
@@ -170,11 +177,12 @@ __device__ static __forceinline__ void doca_gpu_dev_verbs_get_counter(
 	doca_gpu_dev_verbs_ticket_t ticket;
 
 	doca_gpu_dev_verbs_get<resource_sharing_mode, nic_handler>(qp, raddr, laddr, size, laddr,
-								   &ticket, code_opt);
+								   &ticket, GDAKIT_MAIN_OPT);
 	GDAKIT_COUNT(ticket);
 }
 
 #undef GDAKIT_COUNT
+#undef GDAKIT_MAIN_OPT
 #undef GDAKIT_COUNTER_ARGS
 
 #endif /* DOCA_GPUNETIO_DEV_VERBS_COUNTER_CUH */

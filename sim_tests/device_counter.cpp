@@ -24,8 +24,8 @@ static struct doca_gpu_dev_verbs_addr at_local(const void *p)
 struct toy_pair {
 	toy_nic main, companion;
 
-	explicit toy_pair(uint32_t depth, uint64_t start = 0)
-	    : main(depth, start), companion(depth, start)
+	explicit toy_pair(uint32_t depth, uint64_t start = 0, uint32_t companion_depth = 0)
+	    : main(depth, start), companion(companion_depth != 0 ? companion_depth : depth, start)
 	{
 		companion.awaited = &main;
 	}
@@ -93,6 +93,37 @@ Test(device_counter, every_counted_operation_counts_once)
 			cr_assert_eq(m.fetched[t], t + 7);
 		}
 	}
+}
+
+__global__ void counted_unannounced(struct doca_gpu_dev_verbs_qp *qp,
+				    struct doca_gpu_dev_verbs_qp *companion, memory *m, int *status)
+{
+	for (uint32_t t = 0; t < 32; t++)
+		doca_gpu_dev_verbs_put_counter<GPU>(
+			qp, at_remote(&m->remote[t]), at_local(&m->data[t]), 8, companion,
+			at_remote(&m->count), at_local(&m->old[t]), 1,
+			DOCA_GPUNETIO_VERBS_GPU_CODE_OPT_SKIP_DB_RINGING);
+	*status = doca_gpu_dev_verbs_wait<GPU>(companion);
+}
+
+Test(device_counter, a_full_companion_does_not_wait_for_what_nobody_announced)
+{
+	toy_pair pair(64, 0, 2);
+	memory m = {};
+	int status = -1;
+	simt_launch_config cfg = {};
+
+	cfg.watchdog_ms = 5000;
+	cr_assert_eq(simt_stream_create(&cfg.stream), SIMT_SUCCESS);
+	simt_attach(toy_pair::poll, &pair);
+	cr_assert_eq(simt_launch_kernel(cfg, counted_unannounced, &pair.main.qp, &pair.companion.qp,
+					&m, &status),
+		     SIMT_SUCCESS);
+	cr_assert_eq(simt_stream_synchronize(cfg.stream), SIMT_SUCCESS);
+	simt_detach(toy_pair::poll, &pair);
+	simt_stream_destroy(cfg.stream);
+	cr_assert_eq(status, 0);
+	cr_assert_eq(m.count, 32);
 }
 
 Test(device_counter, the_counter_waits_for_the_operation_also_after_a_reset)

@@ -297,3 +297,23 @@ HX_TEST(doorbell_rings, a_trapped_doorbell_is_the_same)
 	nm_nic_doorbell(h->nic[0].nic, 9999, PRM_UAR_BF, 5);
 	cr_assert_eq(h->diagnoses, 2);
 }
+
+/*
+ * Without a record, a sweep reads slots that nobody rang for; here it comes each time just when the
+ * next doorbell fills the ring.
+ */
+HX_TEST(doorbell_rings, a_doorbell_that_fills_the_ring_during_a_sweep_is_served)
+{
+	struct hx_pair p =
+		hx_pair_of(h, &(struct hx_qp_attr){.no_dbr = true, .log_sq = 1}, NULL, 1 << 16);
+
+	for (uint32_t i = 0; i < 600; i++) {
+		uint16_t first = post(&p, 0);
+
+		post(&p, 1);
+		hx_ring_pi(p.a);
+		HX_OK(p.a->scq, first);
+		HX_OK(p.a->scq, (uint16_t)(first + 1));
+		hx_run(h, (30 + i % 30) * SIM_US);
+	}
+}

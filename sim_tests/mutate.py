@@ -24,7 +24,7 @@ TREE = os.path.join(WORK, "tree")
 BUILD = os.path.join(WORK, "build")
 LIST = os.path.join(ROOT, "sim_tests", "mutations.txt")
 # A test and its target share a name; scripts have no target and are left out.
-MODEL_TESTS = r"^(cap|check|cmd|cq|doorbell|fds|link|many|mkey|observe|paths|rc|recording|space|uc|ud|uverbs|world|wqe|xrc)(_|$)"
+MODEL_TESTS = r"^(cap|check|cmd|cq|device_matrix|doorbell|fds|link|many|mkey|observe|paths|rc|recording|space|uc|ud|uverbs|world|wqe|xrc)(_|$)"
 
 
 def parse(path):
@@ -46,7 +46,7 @@ def check(entries):
             bad += 1
             print(f"{name}: its text occurs {count} times in {path}, expected once")
         for test in known:
-            if not os.path.isfile(os.path.join(ROOT, "sim_tests", test + ".c")):
+            if not any(os.path.isfile(os.path.join(ROOT, "sim_tests", test + end)) for end in (".c", ".cpp")):
                 bad += 1
                 print(f"{name}: there is no test {test}")
     return 1 if bad else 0

@@ -77,13 +77,16 @@ static int sweep_slots(struct nm_qp *qp)
 	struct rc_req *req = &qp->rc->req;
 	uint16_t before;
 
-	while ((uint16_t)(req->pi - req->ci) < req->ring.bbs) {
-		int rc = peek(qp, req->pi);
+	for (;;) {
+		/* a doorbell may have filled the ring while a slot was being read: that read still
+		 * has to end, it is in the way of all others */
+		bool is_full = (uint16_t)(req->pi - req->ci) >= req->ring.bbs;
+		int rc = is_full && !req->peeking ? 0 : peek(qp, req->pi);
 		uint32_t ds = req->peek[7] & 0x3f;
 
 		if (rc == -EINPROGRESS)
 			return rc;
-		if (rc || (uint16_t)(prm_load32(req->peek) >> 8) != req->pi ||
+		if (is_full || rc || (uint16_t)(prm_load32(req->peek) >> 8) != req->pi ||
 		    prm_load32(req->peek + 4) >> 8 != qp->obj.number || ds == 0)
 			break;
 		before = req->pi;

@@ -29,7 +29,7 @@ namespace simt
 struct lane;
 struct grid;
 
-constexpr uint32_t park_scans_max = 16;
+constexpr uint32_t park_scans_max = 4;
 
 /* What was seen at an address. */
 struct look {
