@@ -53,6 +53,10 @@ __global__ void operations(args a)
 	status |= doca_gpu_dev_verbs_get_wait<R, N>(a.qp, a.laddr);
 	status |= doca_gpu_dev_verbs_wait<R, N>(a.qp, t);
 	status |= doca_gpu_dev_verbs_wait<R, N>(a.qp);
+	status |= doca_gpu_dev_verbs_wait_until<R, N>(a.qp, t, a.size);
+	status |= doca_gpu_dev_verbs_wait_until<R, N>(a.qp, a.size);
+	status |= doca_gpu_dev_verbs_get_wait_until<R, N, DUMP>(a.qp, a.laddr, t, a.size);
+	status |= doca_gpu_dev_verbs_get_wait_until<R, N>(a.qp, a.laddr, a.size);
 	doca_gpu_dev_verbs_mcst<R, N>(a.qp, a.laddr, &t);
 	doca_gpu_dev_verbs_fence<R, N>(a.qp);
 	*a.out = static_cast<uint64_t>(status) + t;
@@ -101,6 +105,14 @@ __global__ void low_level(args a)
 	status |= doca_gpu_dev_verbs_poll_cq_at<R>(cq, i);
 	status |= doca_gpu_dev_verbs_poll_cq<R>(cq, 3);
 	status |= doca_gpu_dev_verbs_poll_cq_collapsed_at<R>(a.qp, i);
+	status |= doca_gpu_dev_verbs_reserve_wq_slots_until<R>(a.qp, 2, a.out, a.size);
+	status |= doca_gpu_dev_verbs_wait_until_slot_available_until<R>(a.qp, i, a.size);
+	status |= doca_gpu_dev_common_mark_wqes_ready_until<R>(a.qp->sq_ready_index, i, i, a.size);
+	status |= doca_gpu_dev_verbs_mark_wqes_ready_until<R>(a.qp, i, i, a.size);
+	status |= doca_gpu_dev_verbs_poll_cq_at_until<R>(cq, i, a.size);
+	status |= doca_gpu_dev_verbs_poll_cq_until<R>(cq, 3, a.size);
+	status |= doca_gpu_dev_verbs_poll_cq_collapsed_at_until<R>(a.qp, i, a.size);
+	status |= doca_gpu_dev_verbs_lock_until<R>(&a.qp->sq_lock, a.size);
 	doca_gpu_dev_verbs_fence_acquire<S>();
 	doca_gpu_dev_verbs_fence_release<S>();
 	doca_gpu_dev_verbs_lock<R>(&a.qp->sq_lock);

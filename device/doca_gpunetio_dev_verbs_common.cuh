@@ -9,6 +9,7 @@
 #ifndef DOCA_GPUNETIO_DEV_VERBS_COMMON_CUH
 #define DOCA_GPUNETIO_DEV_VERBS_COMMON_CUH
 
+#include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -175,6 +176,56 @@ __device__ static __forceinline__ T doca_gpu_dev_verbs_atomic_read(T *ptr)
 	return gdakit_ld<T, GDAKIT_RELAXED, gdakit_sharing_scope<resource_sharing_mode>>(ptr);
 }
 
+/* --- time --- */
+
+/*
+ * How long a wait without deadline may last, in nanoseconds; 0: for ever. Define it before the
+ * first include to change it. A NIC answers within its transport's retries, seconds at most; a wait
+ * that is still there after minutes (the QP was destroyed, the NIC is gone, a thread that reserved
+ * slots never filled them) returns -ETIMEDOUT, so that a kernel always ends.
+ */
+#ifndef GDAKIT_STALL_LIMIT_NS
+#define GDAKIT_STALL_LIMIT_NS 300000000000ull
+#endif
+
+/* What a waiting loop knows of time. With a deadline (of query_globaltimer) the clock is looked at
+ * in each turn, without one in each 1024th. */
+template <bool has_deadline>
+struct gdakit_patience {
+	uint64_t deadline_ns;
+	uint32_t turns;
+};
+
+__device__ static __forceinline__ struct gdakit_patience<true>
+gdakit_patience_until(uint64_t deadline_ns) {
+	return gdakit_patience<true>{deadline_ns, 0};
+}
+
+__device__ static __forceinline__ struct gdakit_patience<false>
+gdakit_patience_default(void) {
+	return gdakit_patience<false>{0, 0};
+}
+
+template <bool has_deadline>
+__device__ static __forceinline__ bool
+gdakit_patience_is_over(struct gdakit_patience<has_deadline> &p)
+{
+	constexpr uint64_t limit_ns = GDAKIT_STALL_LIMIT_NS;
+
+	p.turns++;
+	if constexpr (has_deadline) {
+		return gdakit_globaltimer_ns() >= p.deadline_ns;
+	} else {
+		if (limit_ns == 0 || p.turns % 1024 != 0)
+			return false;
+		uint64_t now_ns = gdakit_globaltimer_ns();
+
+		if (p.deadline_ns == 0)
+			p.deadline_ns = now_ns + limit_ns;
+		return now_ns >= p.deadline_ns;
+	}
+}
+
 /** Spin lock, 0 is free. Not recursive; lanes of one warp may contend (needs sm_70). */
 template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode>
 __device__ static __forceinline__ void doca_gpu_dev_verbs_lock(int *lock)
@@ -188,6 +239,27 @@ __device__ static __forceinline__ void doca_gpu_dev_verbs_lock(int *lock)
 			gdakit_pause();
 		gdakit_fence_acquire<scope>();
 	}
+}
+
+/** The same until the clock of query_globaltimer() shows deadline_ns: 0, or -ETIMEDOUT without the
+ * lock. Tries once at least. */
+template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode>
+__device__ static __forceinline__ int doca_gpu_dev_verbs_lock_until(int *lock, uint64_t deadline_ns)
+{
+	constexpr gdakit_scope scope = gdakit_sharing_scope<resource_sharing_mode>;
+	struct gdakit_patience<true> patience = gdakit_patience_until(deadline_ns);
+
+	if constexpr (scope == GDAKIT_SCOPE_THREAD) {
+		gdakit_st<int, GDAKIT_RELAXED, scope>(lock, 1);
+	} else {
+		while (gdakit_atomic_cas<int, GDAKIT_RELAXED, scope>(lock, 0, 1) != 0) {
+			if (gdakit_patience_is_over(patience))
+				return -ETIMEDOUT;
+			gdakit_pause();
+		}
+		gdakit_fence_acquire<scope>();
+	}
+	return 0;
 }
 
 template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode>

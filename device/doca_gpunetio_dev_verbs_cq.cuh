@@ -11,12 +11,15 @@
  * The NIC stores the last four bytes of a CQE (wqe_counter, signature, op_own) in one piece and
  * last. No function here moves the CQ's consumer doorbell record: the CQ must ignore overruns.
  *
- * Status values: 0 complete, EBUSY not yet, -EIO failed. The owner bit is PRM "CQE ownership".
+ * Status values: 0 complete, EBUSY not yet, -EIO failed, -ETIMEDOUT not yet and the time is over.
+ * The owner bit is PRM "CQE ownership".
+ *
+ * Each wait has a twin *_until with a deadline: a value of query_globaltimer(), in nanoseconds. It
+ * looks at least once, and when it says -ETIMEDOUT nothing has changed: wait again, or do something
+ * else. Waits without deadline end after GDAKIT_STALL_LIMIT_NS.
  */
 #ifndef DOCA_GPUNETIO_DEV_VERBS_CQ_CUH
 #define DOCA_GPUNETIO_DEV_VERBS_CQ_CUH
-
-#include <errno.h>
 
 #include "doca_gpunetio_dev_verbs_common.cuh"
 
@@ -124,28 +127,80 @@ __device__ static __forceinline__ void gdakit_cq_set_completed(struct doca_gpu_d
 			  scope>(&cq->cqe_ci, ci);
 }
 
-/* Look at the slot of WQE `idx`. Only for idx < cqe_ci + cqe_num: one lap further the owner bit
- * would have the same value again. */
+/* No completion has come for the stall limit, and somebody had to go on without: nothing that is
+ * not known to be complete will be waited for any more. The syndrome stays 0. */
+template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode>
+__device__ static __forceinline__ void gdakit_cq_give_up(struct doca_gpu_dev_verbs_cq *cq)
+{
+	uint64_t cqe_ci = doca_gpu_dev_verbs_load_relaxed<resource_sharing_mode>(&cq->cqe_ci);
+
+	gdakit_atomic_max<uint64_t, GDAKIT_RELAXED, gdakit_sharing_scope<resource_sharing_mode>>(
+		&cq->cqe_err_idx_inv, ~cqe_ci);
+}
+
+__device__ static __forceinline__ uint8_t *gdakit_cq_slot(struct doca_gpu_dev_verbs_cq *cq,
+							  uint64_t cqe_idx)
+{
+	return gdakit_ldg(&cq->cqe_daddr) +
+	       (cqe_idx & (gdakit_ldg(&cq->cqe_num) - 1)) * DOCA_GPUNETIO_VERBS_CQE_SIZE;
+}
+
+/* Is it WQE `idx`'s CQE that was read from its slot? Only for idx < cqe_ci + cqe_num: one lap
+ * further the owner bit would have the same value again. */
+__device__ static __forceinline__ bool gdakit_cq_has(struct doca_gpu_dev_verbs_cq *cq, uint64_t idx,
+						     struct gdakit_cqe_tail tail)
+{
+	const uint64_t cqe_idx = idx + gdakit_ldg(&cq->cqe_rsvd);
+	const uint32_t cqe_num = gdakit_ldg(&cq->cqe_num);
+
+	/* the counter guards against a stale slot whose owner bit happens to match */
+	return tail.owner == ((cqe_idx & cqe_num) != 0) &&
+	       tail.wqe_counter == static_cast<uint16_t>(idx) &&
+	       tail.opcode != DOCA_GPUNETIO_IB_MLX5_CQE_INVALID;
+}
+
+/* WQE `idx` has failed: note the first that has. Its CQE is written, for CQEs come in order; the
+ * later ones are flushes that do not say why. */
+template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode>
+__device__ static __forceinline__ void gdakit_cq_find_failed(struct doca_gpu_dev_verbs_cq *cq,
+							     uint64_t idx)
+{
+	const uint64_t rsvd = gdakit_ldg(&cq->cqe_rsvd);
+	uint64_t i = doca_gpu_dev_verbs_load_relaxed<resource_sharing_mode>(&cq->cqe_ci);
+
+	doca_gpu_dev_verbs_fence_acquire<DOCA_GPUNETIO_VERBS_SYNC_SCOPE_SYS>();
+	for (; i <= idx; i++) {
+		uint8_t *cqe = gdakit_cq_slot(cq, i + rsvd);
+		struct gdakit_cqe_tail tail = gdakit_cqe_read_tail(cqe);
+
+		if (gdakit_cq_has(cq, i, tail) && gdakit_cqe_is_error(tail.opcode)) {
+			gdakit_cq_set_failed<resource_sharing_mode>(cq, cqe, i, tail.opcode);
+			return;
+		}
+	}
+}
+
+/* What the slot of WQE `idx` says, as `tail` was read from it. */
+template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode>
+__device__ static __forceinline__ int
+gdakit_cq_judge_slot(struct doca_gpu_dev_verbs_cq *cq, uint64_t idx, struct gdakit_cqe_tail tail)
+{
+	if (!gdakit_cq_has(cq, idx, tail))
+		return EBUSY;
+	if (gdakit_cqe_is_error(tail.opcode)) {
+		gdakit_cq_find_failed<resource_sharing_mode>(cq, idx);
+		return -EIO;
+	}
+	return 0;
+}
+
 template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode>
 __device__ static __forceinline__ int gdakit_cq_check_slot(struct doca_gpu_dev_verbs_cq *cq,
 							   uint64_t idx)
 {
-	const uint32_t cqe_num = gdakit_ldg(&cq->cqe_num);
-	const uint64_t cqe_idx = idx + gdakit_ldg(&cq->cqe_rsvd);
-	uint8_t *cqe = gdakit_ldg(&cq->cqe_daddr) +
-		       (cqe_idx & (cqe_num - 1)) * DOCA_GPUNETIO_VERBS_CQE_SIZE;
-	struct gdakit_cqe_tail tail = gdakit_cqe_read_tail(cqe);
+	uint8_t *cqe = gdakit_cq_slot(cq, idx + gdakit_ldg(&cq->cqe_rsvd));
 
-	/* the counter guards against a stale slot whose owner bit happens to match */
-	if (tail.owner != ((cqe_idx & cqe_num) != 0) ||
-	    tail.wqe_counter != static_cast<uint16_t>(idx) ||
-	    tail.opcode == DOCA_GPUNETIO_IB_MLX5_CQE_INVALID)
-		return EBUSY;
-	if (gdakit_cqe_is_error(tail.opcode)) {
-		gdakit_cq_set_failed<resource_sharing_mode>(cq, cqe, idx, tail.opcode);
-		return -EIO;
-	}
-	return 0;
+	return gdakit_cq_judge_slot<resource_sharing_mode>(cq, idx, gdakit_cqe_read_tail(cqe));
 }
 
 /* The caller wants a WQE more than a lap away from cqe_ci. Learn from the window's last and first
@@ -168,13 +223,10 @@ __device__ static __forceinline__ void gdakit_cq_catch_up(struct doca_gpu_dev_ve
  * (pi > cqe_ci), else upwards from cqe_ci.
  */
 template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode>
-__device__ static __forceinline__ int gdakit_cq_check_collapsed(struct doca_gpu_dev_verbs_cq *cq,
-								uint64_t idx, uint64_t cqe_ci,
-								uint64_t *pi_ptr)
+__device__ static __forceinline__ int
+gdakit_cq_check_collapsed(struct doca_gpu_dev_verbs_cq *cq, uint64_t idx, uint64_t cqe_ci,
+			  uint64_t *pi_ptr, uint8_t *cqe, struct gdakit_cqe_tail tail)
 {
-	uint8_t *cqe = gdakit_ldg(&cq->cqe_daddr);
-	struct gdakit_cqe_tail tail = gdakit_cqe_read_tail(cqe);
-
 	if (tail.opcode == DOCA_GPUNETIO_IB_MLX5_CQE_INVALID)
 		return EBUSY;
 	if (gdakit_cqe_is_error(tail.opcode)) {
@@ -207,29 +259,57 @@ __device__ static __forceinline__ bool gdakit_cq_is_collapsed(struct doca_gpu_de
 	return (gdakit_ldg(&cq->cqe_flags) & GDAKIT_CQE_FLAG_COLLAPSED) != 0;
 }
 
-/* One look, for either kind of CQ; on success everything is acquired. */
+/*
+ * One look, for either kind of CQ; on success everything is acquired. The loads do not depend on
+ * each other, so that a look costs one way to memory and back.
+ *
+ * Who finds idx < cqe_ci acquires from the thread that saw the CQE, in the scope in which the QP is
+ * shared; that thread has acquired from the system.
+ */
 template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode>
 __device__ static __forceinline__ int gdakit_cq_poll(struct doca_gpu_dev_verbs_cq *cq, uint64_t idx,
 						     bool collapsed, uint64_t *pi_ptr)
 {
 	uint64_t cqe_ci = doca_gpu_dev_verbs_load_relaxed<resource_sharing_mode>(&cq->cqe_ci);
+	uint64_t inv = doca_gpu_dev_verbs_load_relaxed<resource_sharing_mode>(&cq->cqe_err_idx_inv);
+	uint8_t *cqe = collapsed ? gdakit_ldg(&cq->cqe_daddr)
+				 : gdakit_cq_slot(cq, idx + gdakit_ldg(&cq->cqe_rsvd));
+	struct gdakit_cqe_tail tail = gdakit_cqe_read_tail(cqe);
 
 	if (idx < cqe_ci) {
-		doca_gpu_dev_verbs_fence_acquire<DOCA_GPUNETIO_VERBS_SYNC_SCOPE_SYS>();
+		gdakit_fence_acquire<gdakit_sharing_scope<resource_sharing_mode>>();
 		return 0;
 	}
-	if (gdakit_cq_failed<resource_sharing_mode>(cq, idx))
+	if (inv != 0 && idx >= ~inv)
 		return -EIO;
 	if (collapsed)
-		return gdakit_cq_check_collapsed<resource_sharing_mode>(cq, idx, cqe_ci, pi_ptr);
+		return gdakit_cq_check_collapsed<resource_sharing_mode>(cq, idx, cqe_ci, pi_ptr,
+									cqe, tail);
 	if (idx >= cqe_ci + gdakit_ldg(&cq->cqe_num)) {
 		gdakit_cq_catch_up<resource_sharing_mode>(cq, cqe_ci);
 		return EBUSY;
 	}
-	int status = gdakit_cq_check_slot<resource_sharing_mode>(cq, idx);
+	int status = gdakit_cq_judge_slot<resource_sharing_mode>(cq, idx, tail);
 
 	if (status == 0)
 		gdakit_cq_set_completed<resource_sharing_mode>(cq, idx + 1);
+	return status;
+}
+
+/* Poll until the answer is no longer EBUSY: 0, -EIO or -ETIMEDOUT. */
+template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode, bool has_deadline>
+__device__ static __forceinline__ int gdakit_cq_wait(struct doca_gpu_dev_verbs_cq *cq, uint64_t idx,
+						     bool collapsed, uint64_t *pi_ptr,
+						     struct gdakit_patience<has_deadline> patience)
+{
+	int status;
+
+	while ((status = gdakit_cq_poll<resource_sharing_mode>(cq, idx, collapsed, pi_ptr)) ==
+	       EBUSY) {
+		if (gdakit_patience_is_over(patience))
+			return -ETIMEDOUT;
+		gdakit_pause();
+	}
 	return status;
 }
 
@@ -245,9 +325,9 @@ doca_gpu_dev_verbs_poll_one_cq_at(struct doca_gpu_dev_verbs_cq *cq, uint64_t con
 }
 
 /**
- * Wait until WQE `cons_index` has completed or failed: 0 or -EIO. Waits for as long as the NIC
- * takes; the WQE must have been announced to it (wait() rings for WQEs that were posted with
- * SKIP_DB_RINGING, this function knows no QP and cannot).
+ * Wait until WQE `cons_index` has completed or failed: 0 or -EIO. The WQE must have been announced
+ * to the NIC (wait() rings for WQEs that were posted with SKIP_DB_RINGING, this function knows no
+ * QP and cannot).
  */
 template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode =
 		  DOCA_GPUNETIO_VERBS_RESOURCE_SHARING_MODE_GPU,
@@ -255,13 +335,19 @@ template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode =
 __device__ static __forceinline__ int
 doca_gpu_dev_verbs_poll_cq_at(struct doca_gpu_dev_verbs_cq *cq, uint64_t cons_index)
 {
-	const bool collapsed = gdakit_cq_is_collapsed(cq);
-	int status;
+	return gdakit_cq_wait<resource_sharing_mode>(cq, cons_index, gdakit_cq_is_collapsed(cq),
+						     nullptr, gdakit_patience_default());
+}
 
-	while ((status = gdakit_cq_poll<resource_sharing_mode>(cq, cons_index, collapsed,
-							       nullptr)) == EBUSY)
-		gdakit_pause();
-	return status;
+template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode =
+		  DOCA_GPUNETIO_VERBS_RESOURCE_SHARING_MODE_GPU,
+	  enum doca_gpu_dev_verbs_qp_type qp_type = DOCA_GPUNETIO_VERBS_QP_SQ>
+__device__ static __forceinline__ int
+doca_gpu_dev_verbs_poll_cq_at_until(struct doca_gpu_dev_verbs_cq *cq, uint64_t cons_index,
+				    uint64_t deadline_ns)
+{
+	return gdakit_cq_wait<resource_sharing_mode>(cq, cons_index, gdakit_cq_is_collapsed(cq),
+						     nullptr, gdakit_patience_until(deadline_ns));
 }
 
 /** Wait for WQE `cons_index` on a collapsed CQ, whether or not the CQ is marked so: 0 or -EIO. */
@@ -271,13 +357,21 @@ template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode =
 __device__ static __forceinline__ int
 doca_gpu_dev_verbs_poll_cq_collapsed_at(struct doca_gpu_dev_verbs_qp *qp, uint64_t cons_index)
 {
-	struct doca_gpu_dev_verbs_cq *cq = doca_gpu_dev_verbs_qp_get_cq_sq(qp);
-	int status;
+	return gdakit_cq_wait<resource_sharing_mode>(doca_gpu_dev_verbs_qp_get_cq_sq(qp),
+						     cons_index, true, &qp->sq_wqe_pi,
+						     gdakit_patience_default());
+}
 
-	while ((status = gdakit_cq_poll<resource_sharing_mode>(cq, cons_index, true,
-							       &qp->sq_wqe_pi)) == EBUSY)
-		gdakit_pause();
-	return status;
+template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode =
+		  DOCA_GPUNETIO_VERBS_RESOURCE_SHARING_MODE_GPU,
+	  enum doca_gpu_dev_verbs_qp_type qp_type = DOCA_GPUNETIO_VERBS_QP_SQ>
+__device__ static __forceinline__ int
+doca_gpu_dev_verbs_poll_cq_collapsed_at_until(struct doca_gpu_dev_verbs_qp *qp, uint64_t cons_index,
+					      uint64_t deadline_ns)
+{
+	return gdakit_cq_wait<resource_sharing_mode>(doca_gpu_dev_verbs_qp_get_cq_sq(qp),
+						     cons_index, true, &qp->sq_wqe_pi,
+						     gdakit_patience_until(deadline_ns));
 }
 
 /** Wait for the next `count` completions after those known: 0 or -EIO. One poller at a time. */
@@ -293,6 +387,21 @@ __device__ static __forceinline__ int doca_gpu_dev_verbs_poll_cq(struct doca_gpu
 
 	return doca_gpu_dev_verbs_poll_cq_at<resource_sharing_mode, qp_type>(cq,
 									     cqe_ci + count - 1);
+}
+
+template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode =
+		  DOCA_GPUNETIO_VERBS_RESOURCE_SHARING_MODE_GPU,
+	  enum doca_gpu_dev_verbs_qp_type qp_type = DOCA_GPUNETIO_VERBS_QP_SQ>
+__device__ static __forceinline__ int
+doca_gpu_dev_verbs_poll_cq_until(struct doca_gpu_dev_verbs_cq *cq, uint32_t count,
+				 uint64_t deadline_ns)
+{
+	if (count == 0)
+		return 0;
+	uint64_t cqe_ci = doca_gpu_dev_verbs_load_relaxed<resource_sharing_mode>(&cq->cqe_ci);
+
+	return doca_gpu_dev_verbs_poll_cq_at_until<resource_sharing_mode, qp_type>(
+		cq, cqe_ci + count - 1, deadline_ns);
 }
 
 /**

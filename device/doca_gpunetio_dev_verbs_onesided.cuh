@@ -5,17 +5,20 @@
  *
  * Template parameters: who shares the QP (resource_sharing_mode), how the NIC is told (nic_handler,
  * see submit), and whether each thread acts alone or all 32 lanes of a warp call together
- * (exec_scope). Together, each lane brings its own arguments and gets its own ticket, and one
- * doorbell serves all.
+ * (exec_scope). Either way each lane brings its own arguments and gets its own ticket, and one
+ * reservation and one doorbell serve all that call together for one QP (gdakit_post.cuh); warp
+ * scope promises that all 32 do, thread scope finds out who does.
  *
  * A ticket is the index of the operation's last WQE; when it completes, so have all earlier ones of
  * the QP. Addresses' keys are big endian. Sizes are in bytes, any size_t; messages are cut at 1 GiB
  * and an empty transfer posts a NOP. Local memory belongs to the NIC until the ticket completes.
- * Data that other threads wrote must be released to this thread first, and data in host memory
- * needs a system-wide release by the caller (fence_release<SYNC_SCOPE_SYS>).
+ * Data that other threads wrote must be released to this thread first. Data in host memory needs a
+ * system-wide release: by code_opt GDAKIT_GPU_CODE_OPT_HOST_PAYLOAD, or by the caller
+ * (fence_release<SYNC_SCOPE_SYS>).
  *
  * A failed queue does not block: operations on it post nothing, return at once, and wait() says
- * -EIO.
+ * -EIO. An operation that finds no free slot for GDAKIT_STALL_LIMIT_NS makes the queue a failed
+ * one.
  */
 #ifndef DOCA_GPUNETIO_DEV_VERBS_ONESIDED_CUH
 #define DOCA_GPUNETIO_DEV_VERBS_ONESIDED_CUH
@@ -23,146 +26,9 @@
 #include "doca_gpunetio_dev_verbs_common.cuh"
 #include "doca_gpunetio_dev_verbs_cq.cuh"
 #include "doca_gpunetio_dev_verbs_qp.cuh"
+#include "gdakit_post.cuh"
 
 #define GDAKIT_CQ_UPDATE DOCA_GPUNETIO_IB_MLX5_WQE_CTRL_CQ_UPDATE
-
-/* --- posting N WQEs --- */
-
-/* Where WQE number `i` of an operation goes: its index and its slot. */
-struct gdakit_slot {
-	struct doca_gpu_dev_verbs_qp *qp;
-	struct doca_gpu_dev_verbs_wqe *wqe;
-	uint64_t idx;
-	uint32_t i;
-};
-
-__device__ static __forceinline__ struct gdakit_slot
-gdakit_slot_at(struct doca_gpu_dev_verbs_qp *qp, uint64_t idx, uint32_t i)
-{
-	struct gdakit_slot slot;
-
-	slot.qp = qp;
-	slot.wqe = doca_gpu_dev_verbs_get_wqe_ptr(qp, static_cast<uint16_t>(idx));
-	slot.idx = idx;
-	slot.i = i;
-	return slot;
-}
-
-/* Take `count` indices; false when the queue has failed: then their slots may still be the NIC's,
- * and nothing must be written there. The indices are to be marked ready all the same. */
-template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode>
-__device__ static __forceinline__ bool
-gdakit_reserve(struct doca_gpu_dev_verbs_qp *qp, uint32_t count, uint32_t code_opt, uint64_t *first)
-{
-	constexpr uint32_t skip_check = DOCA_GPUNETIO_VERBS_GPU_CODE_OPT_SKIP_AVAILABILITY_CHECK;
-
-	*first = doca_gpu_dev_verbs_reserve_wq_slots<resource_sharing_mode>(qp, count, skip_check);
-	return (code_opt & skip_check) ||
-	       doca_gpu_dev_verbs_wait_until_slot_available<resource_sharing_mode>(
-		       qp, *first + count - 1) == 0;
-}
-
-/* One thread posts `count` (at least 1) WQEs, in as many batches as the ring's depth asks for;
- * build(slot) fills each. Returns the last index. */
-template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode,
-	  enum doca_gpu_dev_verbs_nic_handler nic_handler, typename Build>
-__device__ static __forceinline__ uint64_t gdakit_post_thread(struct doca_gpu_dev_verbs_qp *qp,
-							      uint32_t count, uint32_t code_opt,
-							      Build build)
-{
-	const uint32_t depth = gdakit_ldg(&qp->sq_wqe_num);
-	uint64_t first = 0;
-	uint32_t batch = 0;
-
-	for (uint32_t done = 0; done < count; done += batch) {
-		batch = count - done < depth ? count - done : depth;
-		const bool usable =
-			gdakit_reserve<resource_sharing_mode>(qp, batch, code_opt, &first);
-
-		for (uint32_t i = 0; usable && i < batch; i++)
-			build(gdakit_slot_at(qp, first + i, done + i));
-		doca_gpu_dev_verbs_mark_wqes_ready<resource_sharing_mode>(qp, first,
-									  first + batch - 1);
-		if (usable)
-			doca_gpu_dev_verbs_submit<resource_sharing_mode,
-						  DOCA_GPUNETIO_VERBS_SYNC_SCOPE_GPU, nic_handler>(
-				qp, first + batch, code_opt);
-	}
-	return first + batch - 1;
-}
-
-/*
- * All lanes of a warp post `count` (at least 1) WQEs each, those of lane 0 first; lane 0 reserves
- * and rings. Batches as above, so that a ring of 2 slots serves a warp too. Returns the calling
- * lane's last index. Shuffles do not order memory: the __syncwarp calls hand over the slots that
- * lane 0 saw free, and the WQEs that the lanes wrote.
- */
-template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode,
-	  enum doca_gpu_dev_verbs_nic_handler nic_handler, typename Build>
-__device__ static __forceinline__ uint64_t gdakit_post_warp(struct doca_gpu_dev_verbs_qp *qp,
-							    uint32_t count, uint32_t code_opt,
-							    Build build)
-{
-	constexpr uint32_t all = DOCA_GPUNETIO_VERBS_WARP_FULL_MASK;
-	const uint32_t lane = gdakit_lane_id();
-	const uint32_t depth = gdakit_ldg(&qp->sq_wqe_num);
-	uint32_t end = count; /* of this lane's WQEs in the warp's sequence */
-	uint64_t last = 0;
-
-	for (uint32_t step = 1; step < DOCA_GPUNETIO_VERBS_WARP_SIZE; step *= 2) {
-		uint32_t below = __shfl_up_sync(all, end, step);
-
-		if (lane >= step)
-			end += below;
-	}
-	const uint32_t begin = end - count;
-	const uint32_t total = __shfl_sync(all, end, DOCA_GPUNETIO_VERBS_WARP_SIZE - 1);
-
-	for (uint32_t done = 0; done < total;) {
-		const uint32_t batch = total - done < depth ? total - done : depth;
-		uint64_t first = 0;
-		int usable = 0;
-
-		if (lane == 0)
-			usable = gdakit_reserve<resource_sharing_mode>(qp, batch, code_opt, &first);
-		usable = __shfl_sync(all, usable, 0);
-		first = __shfl_sync(all, static_cast<unsigned long long>(first), 0);
-		__syncwarp(all);
-		for (uint32_t seq = begin > done ? begin : done; seq < end && seq < done + batch;
-		     seq++) {
-			last = first + (seq - done);
-			if (usable)
-				build(gdakit_slot_at(qp, last, seq - begin));
-		}
-		__syncwarp(all);
-		if (lane == 0) {
-			doca_gpu_dev_verbs_mark_wqes_ready<resource_sharing_mode>(
-				qp, first, first + batch - 1);
-			if (usable)
-				doca_gpu_dev_verbs_submit<resource_sharing_mode,
-							  DOCA_GPUNETIO_VERBS_SYNC_SCOPE_GPU,
-							  nic_handler>(qp, first + batch, code_opt);
-		}
-		__syncwarp(all);
-		done += batch;
-	}
-	return last;
-}
-
-template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode,
-	  enum doca_gpu_dev_verbs_nic_handler nic_handler,
-	  enum doca_gpu_dev_verbs_exec_scope exec_scope, typename Build>
-__device__ static __forceinline__ uint64_t gdakit_post(struct doca_gpu_dev_verbs_qp *qp,
-						       uint32_t count, uint32_t code_opt,
-						       Build build)
-{
-	if constexpr (exec_scope == DOCA_GPUNETIO_VERBS_EXEC_SCOPE_WARP)
-		return gdakit_post_warp<resource_sharing_mode, nic_handler>(qp, count, code_opt,
-									    build);
-	else
-		return gdakit_post_thread<resource_sharing_mode, nic_handler>(qp, count, code_opt,
-									      build);
-}
 
 /* --- what the WQEs hold --- */
 
@@ -486,7 +352,7 @@ template <GDAKIT_TEMPLATE_SHARING>
 __device__ static __forceinline__ int doca_gpu_dev_verbs_wait(struct doca_gpu_dev_verbs_qp *qp,
 							      doca_gpu_dev_verbs_ticket_t ticket)
 {
-	return gdakit_qp_wait<resource_sharing_mode>(qp, ticket);
+	return gdakit_qp_wait<resource_sharing_mode>(qp, ticket, gdakit_patience_default());
 }
 
 /** The same for everything that was posted on the QP so far. */
@@ -496,7 +362,32 @@ __device__ static __forceinline__ int doca_gpu_dev_verbs_wait(struct doca_gpu_de
 	uint64_t posted =
 		doca_gpu_dev_verbs_atomic_read<uint64_t, resource_sharing_mode>(&qp->sq_rsvd_index);
 
-	return posted == 0 ? 0 : gdakit_qp_wait<resource_sharing_mode>(qp, posted - 1);
+	return posted == 0 ? 0
+			   : gdakit_qp_wait<resource_sharing_mode>(qp, posted - 1,
+								   gdakit_patience_default());
+}
+
+/** The same two until the clock of query_globaltimer() shows deadline_ns: 0, -EIO, or -ETIMEDOUT
+ * with nothing changed. */
+template <GDAKIT_TEMPLATE_SHARING>
+__device__ static __forceinline__ int
+doca_gpu_dev_verbs_wait_until(struct doca_gpu_dev_verbs_qp *qp, doca_gpu_dev_verbs_ticket_t ticket,
+			      uint64_t deadline_ns)
+{
+	return gdakit_qp_wait<resource_sharing_mode>(qp, ticket,
+						     gdakit_patience_until(deadline_ns));
+}
+
+template <GDAKIT_TEMPLATE_SHARING>
+__device__ static __forceinline__ int
+doca_gpu_dev_verbs_wait_until(struct doca_gpu_dev_verbs_qp *qp, uint64_t deadline_ns)
+{
+	uint64_t posted =
+		doca_gpu_dev_verbs_atomic_read<uint64_t, resource_sharing_mode>(&qp->sq_rsvd_index);
+
+	return posted == 0 ? 0
+			   : gdakit_qp_wait<resource_sharing_mode>(
+				     qp, posted - 1, gdakit_patience_until(deadline_ns));
 }
 
 /** Order between operations of one QP: WRITEs and atomics of an RC queue execute in order anyway.
@@ -528,7 +419,7 @@ doca_gpu_dev_verbs_mcst(struct doca_gpu_dev_verbs_qp *qp, struct doca_gpu_dev_ve
 /**
  * Read `size` bytes from raddr to laddr; with mcst ENABLED followed by a DUMP of daddr, with
  * blocking ENABLED waited for. 0, or -EIO from the wait. In warp scope lane 0's ticket is the
- * DUMP's.
+ * DUMP's. With a deadline: not blocking, then get_wait_until().
  */
 template <GDAKIT_TEMPLATE_EXEC, GDAKIT_TEMPLATE_GET>
 __device__ static inline int
@@ -556,7 +447,8 @@ doca_gpu_dev_verbs_get(struct doca_gpu_dev_verbs_qp *qp, struct doca_gpu_dev_ver
 		doca_gpu_dev_verbs_mcst<resource_sharing_mode, nic_handler>(qp, daddr, out_ticket,
 									    code_opt);
 	if (blocking_mode == DOCA_GPUNETIO_VERBS_BLOCKING_MODE_ENABLED)
-		status = gdakit_qp_wait<resource_sharing_mode>(qp, *out_ticket);
+		status = gdakit_qp_wait<resource_sharing_mode>(qp, *out_ticket,
+							       gdakit_patience_default());
 	if (is_warp)
 		__syncwarp(DOCA_GPUNETIO_VERBS_WARP_FULL_MASK);
 	return status;
@@ -587,12 +479,13 @@ doca_gpu_dev_verbs_get_warp(struct doca_gpu_dev_verbs_qp *qp, struct doca_gpu_de
 						     code_opt);
 }
 
-/** Wait for a get(); with mcst ENABLED post a DUMP of daddr first. 0 or -EIO. */
-template <GDAKIT_TEMPLATE_SHARING,
-	  enum doca_gpu_dev_verbs_mcst_mode mcst_mode = DOCA_GPUNETIO_VERBS_MCST_DISABLED>
-__device__ static inline int doca_gpu_dev_verbs_get_wait(struct doca_gpu_dev_verbs_qp *qp,
-							 struct doca_gpu_dev_verbs_addr daddr,
-							 doca_gpu_dev_verbs_ticket_t ticket)
+/* Post a DUMP if asked to; returns what to wait for. */
+template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode,
+	  enum doca_gpu_dev_verbs_nic_handler nic_handler,
+	  enum doca_gpu_dev_verbs_mcst_mode mcst_mode>
+__device__ static __forceinline__ uint64_t gdakit_dump_behind(struct doca_gpu_dev_verbs_qp *qp,
+							      struct doca_gpu_dev_verbs_addr daddr,
+							      doca_gpu_dev_verbs_ticket_t ticket)
 {
 	if (mcst_mode == DOCA_GPUNETIO_VERBS_MCST_ENABLED) {
 		doca_gpu_dev_verbs_ticket_t dump;
@@ -600,12 +493,26 @@ __device__ static inline int doca_gpu_dev_verbs_get_wait(struct doca_gpu_dev_ver
 		doca_gpu_dev_verbs_mcst<resource_sharing_mode, nic_handler>(qp, daddr, &dump);
 		ticket = dump > ticket ? dump : ticket;
 	}
-	return gdakit_qp_wait<resource_sharing_mode>(qp, ticket);
+	return ticket;
+}
+
+#define GDAKIT_TEMPLATE_GET_WAIT                                                                   \
+	GDAKIT_TEMPLATE_SHARING,                                                                   \
+		enum doca_gpu_dev_verbs_mcst_mode mcst_mode = DOCA_GPUNETIO_VERBS_MCST_DISABLED
+
+/** Wait for a get(); with mcst ENABLED post a DUMP of daddr first. 0 or -EIO. */
+template <GDAKIT_TEMPLATE_GET_WAIT>
+__device__ static inline int doca_gpu_dev_verbs_get_wait(struct doca_gpu_dev_verbs_qp *qp,
+							 struct doca_gpu_dev_verbs_addr daddr,
+							 doca_gpu_dev_verbs_ticket_t ticket)
+{
+	ticket = gdakit_dump_behind<resource_sharing_mode, nic_handler, mcst_mode>(qp, daddr,
+										   ticket);
+	return gdakit_qp_wait<resource_sharing_mode>(qp, ticket, gdakit_patience_default());
 }
 
 /** The same for everything that was posted on the QP so far. */
-template <GDAKIT_TEMPLATE_SHARING,
-	  enum doca_gpu_dev_verbs_mcst_mode mcst_mode = DOCA_GPUNETIO_VERBS_MCST_DISABLED>
+template <GDAKIT_TEMPLATE_GET_WAIT>
 __device__ static inline int doca_gpu_dev_verbs_get_wait(struct doca_gpu_dev_verbs_qp *qp,
 							 struct doca_gpu_dev_verbs_addr daddr)
 {
@@ -616,6 +523,34 @@ __device__ static inline int doca_gpu_dev_verbs_get_wait(struct doca_gpu_dev_ver
 		return 0;
 	return doca_gpu_dev_verbs_get_wait<resource_sharing_mode, nic_handler, mcst_mode>(
 		qp, daddr, posted - 1);
+}
+
+/** The same two until the clock of query_globaltimer() shows deadline_ns: 0, -EIO, or -ETIMEDOUT;
+ * a DUMP stays posted, so go on with wait_until(). */
+template <GDAKIT_TEMPLATE_GET_WAIT>
+__device__ static inline int doca_gpu_dev_verbs_get_wait_until(struct doca_gpu_dev_verbs_qp *qp,
+							       struct doca_gpu_dev_verbs_addr daddr,
+							       doca_gpu_dev_verbs_ticket_t ticket,
+							       uint64_t deadline_ns)
+{
+	ticket = gdakit_dump_behind<resource_sharing_mode, nic_handler, mcst_mode>(qp, daddr,
+										   ticket);
+	return gdakit_qp_wait<resource_sharing_mode>(qp, ticket,
+						     gdakit_patience_until(deadline_ns));
+}
+
+template <GDAKIT_TEMPLATE_GET_WAIT>
+__device__ static inline int doca_gpu_dev_verbs_get_wait_until(struct doca_gpu_dev_verbs_qp *qp,
+							       struct doca_gpu_dev_verbs_addr daddr,
+							       uint64_t deadline_ns)
+{
+	uint64_t posted =
+		doca_gpu_dev_verbs_atomic_read<uint64_t, resource_sharing_mode>(&qp->sq_rsvd_index);
+
+	if (posted == 0)
+		return 0;
+	return doca_gpu_dev_verbs_get_wait_until<resource_sharing_mode, nic_handler, mcst_mode>(
+		qp, daddr, posted - 1, deadline_ns);
 }
 
 #endif /* DOCA_GPUNETIO_DEV_VERBS_ONESIDED_CUH */

@@ -63,6 +63,12 @@ __device__ static __forceinline__ void gdakit_pause(void)
 {
 }
 
+/* Body of a waiting loop whose end is not expected before `ns`. */
+__device__ static __forceinline__ void gdakit_sleep_ns(uint32_t ns)
+{
+	__nanosleep(ns);
+}
+
 __device__ static __forceinline__ uint32_t gdakit_bswap32(uint32_t x)
 {
 	return __byte_perm(x, 0, 0x0123);
@@ -221,6 +227,20 @@ __device__ static __forceinline__ T gdakit_atomic_max(T *p, T v)
 	}
 }
 
+/* *p = v; returns the old value. */
+template <typename T, gdakit_order O, gdakit_scope S>
+__device__ static __forceinline__ T gdakit_atomic_exch(T *p, T v)
+{
+	static_assert(sizeof(T) == 4 || sizeof(T) == 8, "4 or 8 bytes");
+	static_assert(S != GDAKIT_SCOPE_THREAD, "an owner needs no exchange");
+	uint32_t old32 = 0;
+	uint64_t old64 = 0;
+#define GDAKIT_PTX_OP "exch.b"
+	GDAKIT_PTX_ATOMS
+#undef GDAKIT_PTX_OP
+	return sizeof(T) == 4 ? static_cast<T>(old32) : static_cast<T>(old64);
+}
+
 #define GDAKIT_PTX_CAS(ORDER, order, SCOPE, scope)                                                 \
 	if constexpr (O == ORDER && S == SCOPE && sizeof(T) == 4)                                  \
 		asm volatile("atom." order "." scope ".cas.b32 %0, [%1], %2, %3;"                  \
@@ -273,6 +293,20 @@ __device__ static __forceinline__ void gdakit_fence_release(void)
 		asm volatile(GDAKIT_PTX_FENCE_RELEASE "gpu;" ::: "memory");
 	else if constexpr (S == GDAKIT_SCOPE_SYS)
 		asm volatile(GDAKIT_PTX_FENCE_RELEASE "sys;" ::: "memory");
+	else
+		asm volatile("" ::: "memory");
+}
+
+/* Both in one: a relaxed load before it acquires, a relaxed store after it releases. */
+template <gdakit_scope S>
+__device__ static __forceinline__ void gdakit_fence_acq_rel(void)
+{
+	if constexpr (S == GDAKIT_SCOPE_CTA)
+		asm volatile("fence.acq_rel.cta;" ::: "memory");
+	else if constexpr (S == GDAKIT_SCOPE_GPU)
+		asm volatile("fence.acq_rel.gpu;" ::: "memory");
+	else if constexpr (S == GDAKIT_SCOPE_SYS)
+		asm volatile("fence.acq_rel.sys;" ::: "memory");
 	else
 		asm volatile("" ::: "memory");
 }

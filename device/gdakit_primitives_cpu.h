@@ -37,6 +37,11 @@ static inline void gdakit_pause(void)
 	simt_spin();
 }
 
+static inline void gdakit_sleep_ns(uint32_t)
+{
+	simt_spin();
+}
+
 static inline uint32_t gdakit_bswap32(uint32_t x)
 {
 	return __builtin_bswap32(x);
@@ -97,6 +102,13 @@ static inline T gdakit_atomic_max(T *p, T v)
 }
 
 template <typename T, gdakit_order O, gdakit_scope S>
+static inline T gdakit_atomic_exch(T *p, T v)
+{
+	static_assert(S != GDAKIT_SCOPE_THREAD, "an owner needs no exchange");
+	return simt_rmw(p, SIMT_RMW_XCHG, v, (simt_order)O, (simt_scope)S);
+}
+
+template <typename T, gdakit_order O, gdakit_scope S>
 static inline T gdakit_atomic_cas(T *p, T expected, T desired)
 {
 	static_assert(S != GDAKIT_SCOPE_THREAD, "an owner needs no compare-and-swap");
@@ -113,6 +125,12 @@ template <gdakit_scope S>
 static inline void gdakit_fence_release(void)
 {
 	simt_fence((simt_scope)S, SIMT_RELEASE);
+}
+
+template <gdakit_scope S>
+static inline void gdakit_fence_acq_rel(void)
+{
+	simt_fence((simt_scope)S, SIMT_ACQ_REL);
 }
 
 static inline void gdakit_mmio_st64(uint64_t *p, uint64_t v)

@@ -4,21 +4,11 @@
 
 #include "gdakit_kernel.h"
 #include "doca_gpunetio_dev_verbs_counter.cuh"
-#include "device_toy_nic.h"
+#include "device_run.h"
 
 constexpr auto EXCLUSIVE = DOCA_GPUNETIO_VERBS_RESOURCE_SHARING_MODE_EXCLUSIVE;
 constexpr auto GPU = DOCA_GPUNETIO_VERBS_RESOURCE_SHARING_MODE_GPU;
 constexpr auto ADD = DOCA_GPUNETIO_VERBS_SIGNAL_OP_ADD;
-
-static struct doca_gpu_dev_verbs_addr at_remote(const void *p)
-{
-	return doca_gpu_dev_verbs_addr{(uint64_t)p, htobe32(toy_nic::rkey)};
-}
-
-static struct doca_gpu_dev_verbs_addr at_local(const void *p)
-{
-	return doca_gpu_dev_verbs_addr{(uint64_t)p, htobe32(toy_nic::lkey)};
-}
 
 /* A main and a companion queue; polled together. */
 struct toy_pair {

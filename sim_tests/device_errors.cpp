@@ -6,20 +6,10 @@
 #include <criterion/criterion.h>
 
 #include "device_ring_kernels.cuh"
-#include "device_toy_nic.h"
+#include "device_run.h"
 
 constexpr auto SKIP_DB = DOCA_GPUNETIO_VERBS_GPU_CODE_OPT_SKIP_DB_RINGING;
 constexpr auto ADD = DOCA_GPUNETIO_VERBS_SIGNAL_OP_ADD;
-
-static struct doca_gpu_dev_verbs_addr at_remote(const void *p)
-{
-	return doca_gpu_dev_verbs_addr{(uint64_t)p, htobe32(toy_nic::rkey)};
-}
-
-static struct doca_gpu_dev_verbs_addr at_local(const void *p)
-{
-	return doca_gpu_dev_verbs_addr{(uint64_t)p, htobe32(toy_nic::lkey)};
-}
 
 /* Run `kernel(args)` on `block` threads beside the NIC. */
 template <typename... P, typename... A>

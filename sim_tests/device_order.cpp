@@ -54,7 +54,9 @@ struct recording {
 	{
 		for (int i = from + 1; i < to; i++)
 			if (log[(size_t)i].kind == SIMT_ACCESS_FENCE &&
-			    log[(size_t)i].order == order && log[(size_t)i].scope >= scope)
+			    (log[(size_t)i].order == order ||
+			     log[(size_t)i].order == SIMT_ACQ_REL) &&
+			    log[(size_t)i].scope >= scope)
 				return true;
 		return false;
 	}

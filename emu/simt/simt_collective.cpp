@@ -25,6 +25,26 @@ static lane *warp_lane(block *b, uint32_t warp, uint32_t i)
 	return tid < b->threads ? &b->lanes[tid] : nullptr;
 }
 
+/* Outside a kernel: what a collective gives the only lane of a warp. */
+static uint64_t lone_result(simt_op op, uint32_t mask, uint64_t value)
+{
+	if (mask != 1) {
+		fprintf(stderr, "simt: a warp collective of mask %#x outside a kernel\n", mask);
+		abort();
+	}
+	switch (op) {
+	case SIMT_OP_BALLOT:
+	case SIMT_OP_ANY:
+	case SIMT_OP_ALL:
+		return value != 0;
+	case SIMT_OP_MATCH_ANY:
+	case SIMT_OP_MATCH_ALL:
+		return 1;
+	default:
+		return value;
+	}
+}
+
 /* Lanes of `mask` that are still there. */
 static uint32_t alive_mask(block *b, uint32_t warp, uint32_t mask)
 {
@@ -226,7 +246,10 @@ using namespace simt;
 uint64_t simt_collective(enum simt_op op, uint32_t mask, uint64_t value, uint32_t arg,
 			 uint32_t width)
 {
-	lane *l = lane_or_die("a warp collective");
+	lane *l = current_lane;
+
+	if (l == nullptr)
+		return lone_result(op, mask, value);
 	uint32_t self = l->tid % warp_size;
 	uint32_t warp = l->tid / warp_size;
 

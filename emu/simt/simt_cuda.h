@@ -3,9 +3,12 @@
  * The CUDA C++ built-ins for kernels compiled for the CPU: qualifiers, indices, collectives,
  * atomics, clocks. Include it where nvcc would have included its own (gdakit_kernel.h does).
  *
- * Differences: __activemask() is the calling lane alone, which CUDA allows; __nanosleep and the
- * clocks give way first and do not promise a duration; shared variables are declared with
- * GDAKIT_SHARED (gdakit_kernel.h).
+ * Differences: __activemask() names the lanes that come to it in the same round of the scheduler,
+ * so the seed decides who has diverged; __nanosleep and the clocks give way first and do not
+ * promise a duration; shared variables are declared with GDAKIT_SHARED (gdakit_kernel.h).
+ *
+ * Outside a kernel (a test that runs device code as a plain function) the caller is lane 0 of a
+ * warp of one.
  */
 #ifndef SIMT_CUDA_H
 #define SIMT_CUDA_H
@@ -52,6 +55,8 @@ constexpr int warpSize = 32;
 extern "C" {
 uint32_t simt_lane_id(void);
 uint64_t simt_clock_ns(void);
+/* The lanes of the caller's warp that come to `site` in the same round of the scheduler. */
+uint32_t simt_active_lanes(const void *site);
 /* The block's variable that `site` names, made at first use, filled with 0xcb. */
 void *simt_shared_var(const void *site, size_t size);
 void *simt_dynamic_shared(void);
@@ -191,9 +196,25 @@ static inline unsigned __reduce_xor_sync(unsigned mask, unsigned value)
 	return simt_reduce(SIMT_OP_XOR, mask, value);
 }
 
-static inline unsigned __activemask(void)
+/* An address of its own for each place that it is inlined into: lanes there are at one instruction.
+ */
+static __forceinline__ const void *simt_pc(void)
 {
-	return 1u << simt_lane_id();
+	const void *pc;
+
+#if defined(__x86_64__)
+	__asm__ volatile("lea 0(%%rip), %0" : "=r"(pc));
+#elif defined(__aarch64__)
+	__asm__ volatile("adr %0, ." : "=r"(pc));
+#else
+	pc = __builtin_return_address(0);
+#endif
+	return pc;
+}
+
+static __forceinline__ unsigned __activemask(void)
+{
+	return simt_active_lanes(simt_pc());
 }
 
 /* --- fences and atomics (relaxed, as CUDA's are) --- */
@@ -274,6 +295,11 @@ static inline T __ldg(const T *p)
 static inline int __popc(unsigned v)
 {
 	return __builtin_popcount(v);
+}
+
+static inline int __popcll(unsigned long long v)
+{
+	return __builtin_popcountll(v);
 }
 
 static inline int __ffs(int v)

@@ -238,6 +238,27 @@ static void round_run(grid *g)
 	g->run.resize(kept);
 }
 
+/* Lanes that came to one instruction in this round go on together. */
+static void gathering_finish(grid *g)
+{
+	for (lane *l : g->gathering) {
+		uint32_t first = l->tid - l->tid % warp_size, mask = 0;
+
+		for (uint32_t i = 0; i < warp_size && first + i < l->blk->threads; i++) {
+			lane *other = &l->blk->lanes[first + i];
+
+			/* those who were woken before us in this loop still have their site */
+			mask |= (uint32_t)(other->site == l->site) << i;
+		}
+		l->result = mask;
+		lane_wake(l);
+	}
+	for (lane *l : g->gathering)
+		l->site = nullptr;
+	g->progress += g->gathering.size();
+	g->gathering.clear();
+}
+
 static void idle_wait(grid *g, uint32_t idle_rounds)
 {
 	if (idle_rounds < yields_before_nap) {
@@ -254,7 +275,7 @@ static void idle_wait(grid *g, uint32_t idle_rounds)
 /* "3 at __syncthreads, 2 at a warp collective; first: block ..." */
 static std::string waiting_text(grid *g)
 {
-	uint32_t count[5] = {};
+	uint32_t count[6] = {}; /* nobody gathers between rounds */
 	const lane *first = nullptr;
 	char text[256];
 
@@ -319,6 +340,7 @@ static void rounds_run(grid *g)
 			return;
 		}
 		round_run(g);
+		gathering_finish(g);
 		blocks_retire(g);
 		bool is_idle = g->progress == before, has_news = false;
 		int polled = 0;
@@ -493,6 +515,20 @@ void *simt_dynamic_shared(void)
 uint32_t simt_lane_id(void)
 {
 	return current_lane != nullptr ? current_lane->tid % warp_size : 0;
+}
+
+uint32_t simt_active_lanes(const void *site)
+{
+	lane *l = current_lane;
+
+	if (l == nullptr)
+		return 1;
+	if (l->tid % warp_size == 0 && l->tid + 1 == l->blk->threads)
+		return 1; /* nobody to gather with */
+	l->site = site;
+	l->blk->g->gathering.push_back(l);
+	lane_block(lane_state::at_site);
+	return (uint32_t)l->result;
 }
 
 uint64_t simt_clock_ns(void)

@@ -31,6 +31,7 @@ enum class lane_state : uint8_t {
 	at_collective, /* waits in its warp's meeting */
 	at_barrier,    /* waits in its block's barrier */
 	parked,	       /* waits for memory to change (simt_park.h) */
+	at_site,       /* gathers with the lanes that come to the same instruction in this round */
 	exited,
 };
 
@@ -46,6 +47,7 @@ struct lane {
 	uint64_t result = 0;
 	look_list looks;
 	parking park;
+	const void *site = nullptr; /* where it gathers */
 };
 
 struct shared_var {
@@ -86,6 +88,7 @@ struct grid {
 	std::vector<std::unique_ptr<block>> blocks; /* resident ones */
 	std::vector<lane *> run;		    /* may hold lanes that no longer run */
 	parking_lot lot;
+	std::vector<lane *> gathering; /* at_site in this round */
 	uint32_t next_block = 0;
 	uint32_t block_count = 0;
 	uint32_t resident_threads = 0;

@@ -232,6 +232,9 @@ enum doca_gpu_dev_verbs_gpu_code_opt {
 	DOCA_GPUNETIO_VERBS_GPU_CODE_OPT_SKIP_AVAILABILITY_CHECK = 1 << 1,
 	DOCA_GPUNETIO_VERBS_GPU_CODE_OPT_SKIP_DB_RINGING = 1 << 2,
 	DOCA_GPUNETIO_VERBS_GPU_CODE_OPT_CPU_PROXY_UPDATE_PI = 1 << 3,
+	/* Not in upstream: memory that the NIC reads lies outside the GPU; release it system-wide
+	 * (gdakit_release.cuh) */
+	GDAKIT_GPU_CODE_OPT_HOST_PAYLOAD = 1 << 5,
 	DOCA_GPUNETIO_VERBS_GPU_CODE_OPT_MAX = INT_MAX
 };
 
