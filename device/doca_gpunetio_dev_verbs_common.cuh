@@ -47,6 +47,14 @@ constexpr gdakit_scope gdakit_sharing_scope =
 	: resource_sharing_mode == DOCA_GPUNETIO_VERBS_RESOURCE_SHARING_MODE_CTA ? GDAKIT_SCOPE_CTA
 										 : GDAKIT_SCOPE_GPU;
 
+/* A word of a QP or CQ that others may change: those structures are in global memory. */
+template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode>
+__device__ static __forceinline__ uint64_t gdakit_load_state(const uint64_t *p)
+{
+	return gdakit_ld<uint64_t, GDAKIT_RELAXED, gdakit_sharing_scope<resource_sharing_mode>,
+			 true>(p);
+}
+
 /** The GPU's global clock in nanoseconds. */
 __device__ static __forceinline__ uint64_t doca_gpu_dev_verbs_query_globaltimer()
 {

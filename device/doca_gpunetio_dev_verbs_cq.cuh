@@ -60,7 +60,7 @@ struct gdakit_cqe_tail {
 
 __device__ static __forceinline__ struct gdakit_cqe_tail gdakit_cqe_read_tail(uint8_t *cqe)
 {
-	uint32_t word = gdakit_ld<uint32_t, GDAKIT_RELAXED, GDAKIT_SCOPE_SYS>(
+	uint32_t word = gdakit_ld<uint32_t, GDAKIT_RELAXED, GDAKIT_SCOPE_SYS, true>(
 		reinterpret_cast<uint32_t *>(cqe + 60));
 	struct gdakit_cqe_tail tail;
 
@@ -82,7 +82,7 @@ template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode>
 __device__ static __forceinline__ bool gdakit_cq_failed(struct doca_gpu_dev_verbs_cq *cq,
 							uint64_t idx)
 {
-	uint64_t inv = doca_gpu_dev_verbs_load_relaxed<resource_sharing_mode>(&cq->cqe_err_idx_inv);
+	uint64_t inv = gdakit_load_state<resource_sharing_mode>(&cq->cqe_err_idx_inv);
 
 	return inv != 0 && idx >= ~inv;
 }
@@ -96,10 +96,10 @@ gdakit_cq_set_failed(struct doca_gpu_dev_verbs_cq *cq, uint8_t *cqe, uint64_t id
 
 	doca_gpu_dev_verbs_fence_acquire<DOCA_GPUNETIO_VERBS_SYNC_SCOPE_SYS>();
 	/* bytes 52 to 55: hw_err_synd, hw_synd_type, vendor_err_synd, syndrome */
-	uint32_t synd = gdakit_ld<uint32_t, GDAKIT_RELAXED, GDAKIT_SCOPE_SYS>(
+	uint32_t synd = gdakit_ld<uint32_t, GDAKIT_RELAXED, GDAKIT_SCOPE_SYS, true>(
 		reinterpret_cast<uint32_t *>(cqe + 52));
-	uint64_t old =
-		gdakit_atomic_max<uint64_t, GDAKIT_RELAXED, scope>(&cq->cqe_err_idx_inv, ~idx);
+	uint64_t old = gdakit_atomic_max<uint64_t, GDAKIT_RELAXED, scope, true>(
+		&cq->cqe_err_idx_inv, ~idx);
 
 	if (old < ~idx)
 		gdakit_st<uint32_t, GDAKIT_RELAXED, scope>(
@@ -123,8 +123,8 @@ __device__ static __forceinline__ void gdakit_cq_set_completed(struct doca_gpu_d
 	constexpr gdakit_scope scope = gdakit_sharing_scope<resource_sharing_mode>;
 
 	doca_gpu_dev_verbs_fence_acquire<DOCA_GPUNETIO_VERBS_SYNC_SCOPE_SYS>();
-	gdakit_atomic_max<uint64_t, scope == GDAKIT_SCOPE_THREAD ? GDAKIT_RELAXED : GDAKIT_RELEASE,
-			  scope>(&cq->cqe_ci, ci);
+	gdakit_raise<scope == GDAKIT_SCOPE_THREAD ? GDAKIT_RELAXED : GDAKIT_RELEASE, scope, true>(
+		&cq->cqe_ci, ci);
 }
 
 /* No completion has come for the stall limit, and somebody had to go on without: nothing that is
@@ -132,9 +132,9 @@ __device__ static __forceinline__ void gdakit_cq_set_completed(struct doca_gpu_d
 template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode>
 __device__ static __forceinline__ void gdakit_cq_give_up(struct doca_gpu_dev_verbs_cq *cq)
 {
-	uint64_t cqe_ci = doca_gpu_dev_verbs_load_relaxed<resource_sharing_mode>(&cq->cqe_ci);
+	uint64_t cqe_ci = gdakit_load_state<resource_sharing_mode>(&cq->cqe_ci);
 
-	gdakit_atomic_max<uint64_t, GDAKIT_RELAXED, gdakit_sharing_scope<resource_sharing_mode>>(
+	gdakit_raise<GDAKIT_RELAXED, gdakit_sharing_scope<resource_sharing_mode>, true>(
 		&cq->cqe_err_idx_inv, ~cqe_ci);
 }
 
@@ -162,11 +162,11 @@ __device__ static __forceinline__ bool gdakit_cq_has(struct doca_gpu_dev_verbs_c
 /* WQE `idx` has failed: note the first that has. Its CQE is written, for CQEs come in order; the
  * later ones are flushes that do not say why. */
 template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode>
-__device__ static __forceinline__ void gdakit_cq_find_failed(struct doca_gpu_dev_verbs_cq *cq,
-							     uint64_t idx)
+__device__ static __noinline__ void gdakit_cq_find_failed(struct doca_gpu_dev_verbs_cq *cq,
+							  uint64_t idx)
 {
 	const uint64_t rsvd = gdakit_ldg(&cq->cqe_rsvd);
-	uint64_t i = doca_gpu_dev_verbs_load_relaxed<resource_sharing_mode>(&cq->cqe_ci);
+	uint64_t i = gdakit_load_state<resource_sharing_mode>(&cq->cqe_ci);
 
 	doca_gpu_dev_verbs_fence_acquire<DOCA_GPUNETIO_VERBS_SYNC_SCOPE_SYS>();
 	for (; i <= idx; i++) {
@@ -206,8 +206,8 @@ __device__ static __forceinline__ int gdakit_cq_check_slot(struct doca_gpu_dev_v
 /* The caller wants a WQE more than a lap away from cqe_ci. Learn from the window's last and first
  * slot, so that a waiter does not depend on others to poll. */
 template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode>
-__device__ static __forceinline__ void gdakit_cq_catch_up(struct doca_gpu_dev_verbs_cq *cq,
-							  uint64_t cqe_ci)
+__device__ static __noinline__ void gdakit_cq_catch_up(struct doca_gpu_dev_verbs_cq *cq,
+						       uint64_t cqe_ci)
 {
 	const uint32_t cqe_num = gdakit_ldg(&cq->cqe_num);
 
@@ -235,9 +235,7 @@ gdakit_cq_check_collapsed(struct doca_gpu_dev_verbs_cq *cq, uint64_t idx, uint64
 		gdakit_cq_set_failed<resource_sharing_mode>(cq, cqe, cqe_ci, tail.opcode);
 		return -EIO;
 	}
-	uint64_t pi = pi_ptr != nullptr
-			      ? doca_gpu_dev_verbs_load_relaxed<resource_sharing_mode>(pi_ptr)
-			      : 0;
+	uint64_t pi = pi_ptr != nullptr ? gdakit_load_state<resource_sharing_mode>(pi_ptr) : 0;
 	uint64_t done; /* number of WQEs completed */
 
 	if (pi > cqe_ci) {
@@ -263,15 +261,20 @@ __device__ static __forceinline__ bool gdakit_cq_is_collapsed(struct doca_gpu_de
  * One look, for either kind of CQ; on success everything is acquired. The loads do not depend on
  * each other, so that a look costs one way to memory and back.
  *
+ * A WQE beyond the CQ's window cannot complete soon: `nap_ns` gets the least time that the NIC
+ * needs to come near (2 ns a WQE is faster than any), so that the many who wait for slots on a full
+ * ring do not crowd the few whose turn it is.
+ *
  * Who finds idx < cqe_ci acquires from the thread that saw the CQE, in the scope in which the QP is
  * shared; that thread has acquired from the system.
  */
 template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode>
 __device__ static __forceinline__ int gdakit_cq_poll(struct doca_gpu_dev_verbs_cq *cq, uint64_t idx,
-						     bool collapsed, uint64_t *pi_ptr)
+						     bool collapsed, uint64_t *pi_ptr,
+						     uint32_t *nap_ns)
 {
-	uint64_t cqe_ci = doca_gpu_dev_verbs_load_relaxed<resource_sharing_mode>(&cq->cqe_ci);
-	uint64_t inv = doca_gpu_dev_verbs_load_relaxed<resource_sharing_mode>(&cq->cqe_err_idx_inv);
+	uint64_t cqe_ci = gdakit_load_state<resource_sharing_mode>(&cq->cqe_ci);
+	uint64_t inv = gdakit_load_state<resource_sharing_mode>(&cq->cqe_err_idx_inv);
 	uint8_t *cqe = collapsed ? gdakit_ldg(&cq->cqe_daddr)
 				 : gdakit_cq_slot(cq, idx + gdakit_ldg(&cq->cqe_rsvd));
 	struct gdakit_cqe_tail tail = gdakit_cqe_read_tail(cqe);
@@ -287,6 +290,7 @@ __device__ static __forceinline__ int gdakit_cq_poll(struct doca_gpu_dev_verbs_c
 									cqe, tail);
 	if (idx >= cqe_ci + gdakit_ldg(&cq->cqe_num)) {
 		gdakit_cq_catch_up<resource_sharing_mode>(cq, cqe_ci);
+		*nap_ns = idx - cqe_ci < 8192 ? 2 * static_cast<uint32_t>(idx - cqe_ci) : 2 * 8192;
 		return EBUSY;
 	}
 	int status = gdakit_cq_judge_slot<resource_sharing_mode>(cq, idx, tail);
@@ -296,21 +300,32 @@ __device__ static __forceinline__ int gdakit_cq_poll(struct doca_gpu_dev_verbs_c
 	return status;
 }
 
+/* Between two looks. */
+__device__ static __forceinline__ void gdakit_nap(uint32_t nap_ns)
+{
+	if (nap_ns == 0)
+		gdakit_pause();
+	else
+		gdakit_sleep_ns(nap_ns);
+}
+
 /* Poll until the answer is no longer EBUSY: 0, -EIO or -ETIMEDOUT. */
 template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode, bool has_deadline>
 __device__ static __forceinline__ int gdakit_cq_wait(struct doca_gpu_dev_verbs_cq *cq, uint64_t idx,
 						     bool collapsed, uint64_t *pi_ptr,
 						     struct gdakit_patience<has_deadline> patience)
 {
-	int status;
+	for (;;) {
+		uint32_t nap_ns = 0;
+		int status =
+			gdakit_cq_poll<resource_sharing_mode>(cq, idx, collapsed, pi_ptr, &nap_ns);
 
-	while ((status = gdakit_cq_poll<resource_sharing_mode>(cq, idx, collapsed, pi_ptr)) ==
-	       EBUSY) {
+		if (status != EBUSY)
+			return status;
 		if (gdakit_patience_is_over(patience))
 			return -ETIMEDOUT;
-		gdakit_pause();
+		gdakit_nap(nap_ns);
 	}
-	return status;
 }
 
 /** Has WQE `cons_index` completed? 0, EBUSY, or -EIO. Does not wait. */
@@ -320,8 +335,10 @@ template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode =
 __device__ static __forceinline__ int
 doca_gpu_dev_verbs_poll_one_cq_at(struct doca_gpu_dev_verbs_cq *cq, uint64_t cons_index)
 {
+	uint32_t nap_ns = 0;
+
 	return gdakit_cq_poll<resource_sharing_mode>(cq, cons_index, gdakit_cq_is_collapsed(cq),
-						     nullptr);
+						     nullptr, &nap_ns);
 }
 
 /**
@@ -383,7 +400,7 @@ __device__ static __forceinline__ int doca_gpu_dev_verbs_poll_cq(struct doca_gpu
 {
 	if (count == 0)
 		return 0;
-	uint64_t cqe_ci = doca_gpu_dev_verbs_load_relaxed<resource_sharing_mode>(&cq->cqe_ci);
+	uint64_t cqe_ci = gdakit_load_state<resource_sharing_mode>(&cq->cqe_ci);
 
 	return doca_gpu_dev_verbs_poll_cq_at<resource_sharing_mode, qp_type>(cq,
 									     cqe_ci + count - 1);
@@ -398,7 +415,7 @@ doca_gpu_dev_verbs_poll_cq_until(struct doca_gpu_dev_verbs_cq *cq, uint32_t coun
 {
 	if (count == 0)
 		return 0;
-	uint64_t cqe_ci = doca_gpu_dev_verbs_load_relaxed<resource_sharing_mode>(&cq->cqe_ci);
+	uint64_t cqe_ci = gdakit_load_state<resource_sharing_mode>(&cq->cqe_ci);
 
 	return doca_gpu_dev_verbs_poll_cq_at_until<resource_sharing_mode, qp_type>(
 		cq, cqe_ci + count - 1, deadline_ns);

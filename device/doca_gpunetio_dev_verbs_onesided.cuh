@@ -359,8 +359,7 @@ __device__ static __forceinline__ int doca_gpu_dev_verbs_wait(struct doca_gpu_de
 template <GDAKIT_TEMPLATE_SHARING>
 __device__ static __forceinline__ int doca_gpu_dev_verbs_wait(struct doca_gpu_dev_verbs_qp *qp)
 {
-	uint64_t posted =
-		doca_gpu_dev_verbs_atomic_read<uint64_t, resource_sharing_mode>(&qp->sq_rsvd_index);
+	uint64_t posted = gdakit_load_state<resource_sharing_mode>(&qp->sq_rsvd_index);
 
 	return posted == 0 ? 0
 			   : gdakit_qp_wait<resource_sharing_mode>(qp, posted - 1,
@@ -382,8 +381,7 @@ template <GDAKIT_TEMPLATE_SHARING>
 __device__ static __forceinline__ int
 doca_gpu_dev_verbs_wait_until(struct doca_gpu_dev_verbs_qp *qp, uint64_t deadline_ns)
 {
-	uint64_t posted =
-		doca_gpu_dev_verbs_atomic_read<uint64_t, resource_sharing_mode>(&qp->sq_rsvd_index);
+	uint64_t posted = gdakit_load_state<resource_sharing_mode>(&qp->sq_rsvd_index);
 
 	return posted == 0 ? 0
 			   : gdakit_qp_wait<resource_sharing_mode>(
@@ -516,8 +514,7 @@ template <GDAKIT_TEMPLATE_GET_WAIT>
 __device__ static inline int doca_gpu_dev_verbs_get_wait(struct doca_gpu_dev_verbs_qp *qp,
 							 struct doca_gpu_dev_verbs_addr daddr)
 {
-	uint64_t posted =
-		doca_gpu_dev_verbs_atomic_read<uint64_t, resource_sharing_mode>(&qp->sq_rsvd_index);
+	uint64_t posted = gdakit_load_state<resource_sharing_mode>(&qp->sq_rsvd_index);
 
 	if (posted == 0)
 		return 0;
@@ -544,8 +541,7 @@ __device__ static inline int doca_gpu_dev_verbs_get_wait_until(struct doca_gpu_d
 							       struct doca_gpu_dev_verbs_addr daddr,
 							       uint64_t deadline_ns)
 {
-	uint64_t posted =
-		doca_gpu_dev_verbs_atomic_read<uint64_t, resource_sharing_mode>(&qp->sq_rsvd_index);
+	uint64_t posted = gdakit_load_state<resource_sharing_mode>(&qp->sq_rsvd_index);
 
 	if (posted == 0)
 		return 0;

@@ -40,7 +40,7 @@ __device__ static __forceinline__ __be32 doca_gpu_dev_verbs_prepare_dbr(uint32_t
 __device__ static __forceinline__ void doca_gpu_dev_common_update_dbr(uint32_t *dbrec,
 								      uint32_t prod_index)
 {
-	gdakit_st<uint32_t, GDAKIT_RELAXED, GDAKIT_SCOPE_SYS>(
+	gdakit_st<uint32_t, GDAKIT_RELAXED, GDAKIT_SCOPE_SYS, true>(
 		dbrec, doca_gpu_dev_verbs_prepare_dbr(prod_index));
 }
 
@@ -161,9 +161,9 @@ doca_gpu_dev_verbs_ring_proxy(struct doca_gpu_dev_verbs_qp *qp, uint64_t prod_id
 	uint64_t *word = gdakit_ldg(&qp->sq_db);
 
 	if (resource_sharing_mode == DOCA_GPUNETIO_VERBS_RESOURCE_SHARING_MODE_EXCLUSIVE)
-		gdakit_st<uint64_t, GDAKIT_RELAXED, GDAKIT_SCOPE_SYS>(word, prod_idx);
+		gdakit_st<uint64_t, GDAKIT_RELAXED, GDAKIT_SCOPE_SYS, true>(word, prod_idx);
 	else
-		gdakit_atomic_max<uint64_t, GDAKIT_RELAXED, GDAKIT_SCOPE_SYS>(word, prod_idx);
+		gdakit_raise<GDAKIT_RELAXED, GDAKIT_SCOPE_SYS, true>(word, prod_idx);
 }
 
 #include "gdakit_submit.cuh"
@@ -173,14 +173,12 @@ doca_gpu_dev_verbs_ring_proxy(struct doca_gpu_dev_verbs_qp *qp, uint64_t prod_id
 /* The caller waits for WQE `idx`, and it may have been posted with SKIP_DB_RINGING: announce what
  * is ready. Nothing to do in a program that rings itself. */
 template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode>
-__device__ static __forceinline__ void gdakit_ring_unannounced(struct doca_gpu_dev_verbs_qp *qp,
-							       uint64_t idx)
+__device__ static __noinline__ void gdakit_ring_unannounced(struct doca_gpu_dev_verbs_qp *qp,
+							    uint64_t idx)
 {
-	if (doca_gpu_dev_verbs_load_relaxed<resource_sharing_mode>(&qp->sq_wqe_pi) > idx)
+	if (gdakit_load_state<resource_sharing_mode>(&qp->sq_wqe_pi) > idx)
 		return;
-	uint64_t ready =
-		gdakit_ld<uint64_t, GDAKIT_RELAXED, gdakit_sharing_scope<resource_sharing_mode>>(
-			&qp->sq_ready_index);
+	uint64_t ready = gdakit_load_state<resource_sharing_mode>(&qp->sq_ready_index);
 
 	if (ready <= idx)
 		return; /* not written yet, or a program that does not use sq_ready_index */
@@ -195,18 +193,20 @@ __device__ static __forceinline__ int gdakit_qp_wait(struct doca_gpu_dev_verbs_q
 {
 	struct doca_gpu_dev_verbs_cq *cq = doca_gpu_dev_verbs_qp_get_cq_sq(qp);
 	const bool collapsed = gdakit_cq_is_collapsed(cq);
-	int status;
+	for (;;) {
+		uint32_t nap_ns = 0;
+		int status = gdakit_cq_poll<resource_sharing_mode>(cq, idx, collapsed,
+								   &qp->sq_wqe_pi, &nap_ns);
 
-	while ((status = gdakit_cq_poll<resource_sharing_mode>(cq, idx, collapsed,
-							       &qp->sq_wqe_pi)) == EBUSY) {
+		if (status != EBUSY)
+			return status;
 		/* seldom needed, so not in each turn */
 		if (patience.turns % 32 == 0)
 			gdakit_ring_unannounced<resource_sharing_mode>(qp, idx);
 		if (gdakit_patience_is_over(patience))
 			return -ETIMEDOUT;
-		gdakit_pause();
+		gdakit_nap(nap_ns);
 	}
-	return status;
 }
 
 /* The same for the slot of WQE `wqe_idx`. */
@@ -265,7 +265,8 @@ __device__ static __forceinline__ uint64_t
 doca_gpu_dev_verbs_reserve_wq_slots(struct doca_gpu_dev_verbs_qp *qp, uint32_t count,
 				    uint32_t code_opt = DOCA_GPUNETIO_VERBS_GPU_CODE_OPT_DEFAULT)
 {
-	uint64_t first = doca_gpu_dev_verbs_atomic_add<uint64_t, resource_sharing_mode>(
+	uint64_t first = gdakit_atomic_add<uint64_t, GDAKIT_RELAXED,
+					   gdakit_sharing_scope<resource_sharing_mode>, true>(
 		&qp->sq_rsvd_index, count);
 
 	if (count != 0 && !(code_opt & DOCA_GPUNETIO_VERBS_GPU_CODE_OPT_SKIP_AVAILABILITY_CHECK))
@@ -285,8 +286,8 @@ __device__ static __forceinline__ uint64_t gdakit_take_indices(struct doca_gpu_d
 		gdakit_st<uint64_t, GDAKIT_RELAXED, scope>(&qp->sq_rsvd_index, first + count);
 		return first;
 	} else {
-		return gdakit_atomic_cas<uint64_t, GDAKIT_RELAXED, scope>(&qp->sq_rsvd_index, first,
-									  first + count);
+		return gdakit_atomic_cas<uint64_t, GDAKIT_RELAXED, scope, true>(
+			&qp->sq_rsvd_index, first, first + count);
 	}
 }
 
@@ -301,8 +302,7 @@ __device__ static __forceinline__ int
 doca_gpu_dev_verbs_reserve_wq_slots_until(struct doca_gpu_dev_verbs_qp *qp, uint32_t count,
 					  uint64_t *first, uint64_t deadline_ns)
 {
-	uint64_t next =
-		doca_gpu_dev_verbs_atomic_read<uint64_t, resource_sharing_mode>(&qp->sq_rsvd_index);
+	uint64_t next = gdakit_load_state<resource_sharing_mode>(&qp->sq_rsvd_index);
 
 	/* another turn only when another thread took indices, which is progress */
 	do {
@@ -340,7 +340,8 @@ doca_gpu_dev_verbs_get_wqe_ptr(struct doca_gpu_dev_verbs_qp *qp, uint16_t wqe_id
  * GPU of today, 4 ns a WQE is safely less.
  */
 template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode,
-	  enum doca_gpu_dev_verbs_qp_ready_mode ready_mode, bool acquires, typename Stop>
+	  enum doca_gpu_dev_verbs_qp_ready_mode ready_mode, bool is_global, bool acquires,
+	  typename Stop>
 __device__ static __forceinline__ int gdakit_mark_ready(uint64_t *ready_index, uint64_t from,
 							uint64_t to, Stop stop)
 {
@@ -359,10 +360,11 @@ __device__ static __forceinline__ int gdakit_mark_ready(uint64_t *ready_index, u
 			gdakit_fence_release<scope>();
 		for (;;) {
 			if constexpr (by_cas)
-				seen = gdakit_atomic_cas<uint64_t, GDAKIT_RELAXED, scope>(
-					ready_index, from, to + 1);
+				seen = gdakit_atomic_cas<uint64_t, GDAKIT_RELAXED, scope,
+							 is_global>(ready_index, from, to + 1);
 			else
-				seen = gdakit_ld<uint64_t, GDAKIT_RELAXED, scope>(ready_index);
+				seen = gdakit_ld<uint64_t, GDAKIT_RELAXED, scope, is_global>(
+					ready_index);
 			if (seen == from)
 				break;
 			int status = stop();
@@ -380,7 +382,7 @@ __device__ static __forceinline__ int gdakit_mark_ready(uint64_t *ready_index, u
 			/* the release comes after the acquire, so that it passes on what others
 			 * wrote */
 			gdakit_fence_acquire<scope>();
-			gdakit_st<uint64_t, GDAKIT_RELEASE, scope>(ready_index, to + 1);
+			gdakit_st<uint64_t, GDAKIT_RELEASE, scope, is_global>(ready_index, to + 1);
 		} else if constexpr (acquires) {
 			gdakit_fence_acquire<scope>();
 		}
@@ -424,7 +426,7 @@ __device__ static __forceinline__ int doca_gpu_dev_common_mark_wqes_ready(uint64
 {
 	struct gdakit_patience<false> patience = gdakit_patience_default();
 
-	return gdakit_mark_ready<resource_sharing_mode, ready_mode, true>(
+	return gdakit_mark_ready<resource_sharing_mode, ready_mode, false, true>(
 		&ready_index, from_wqe_idx, to_wqe_idx,
 		[&]() { return gdakit_patience_is_over(patience) ? -ETIMEDOUT : 0; });
 }
@@ -438,7 +440,7 @@ doca_gpu_dev_common_mark_wqes_ready_until(uint64_t &ready_index, uint64_t from_w
 {
 	struct gdakit_patience<true> patience = gdakit_patience_until(deadline_ns);
 
-	return gdakit_mark_ready<resource_sharing_mode, ready_mode, true>(
+	return gdakit_mark_ready<resource_sharing_mode, ready_mode, false, true>(
 		&ready_index, from_wqe_idx, to_wqe_idx,
 		[&]() { return gdakit_patience_is_over(patience) ? -ETIMEDOUT : 0; });
 }
@@ -456,7 +458,7 @@ __device__ static __forceinline__ int
 doca_gpu_dev_verbs_mark_wqes_ready(struct doca_gpu_dev_verbs_qp *qp, uint64_t from_wqe_idx,
 				   uint64_t to_wqe_idx)
 {
-	return gdakit_mark_ready<resource_sharing_mode, ready_mode, true>(
+	return gdakit_mark_ready<resource_sharing_mode, ready_mode, true, true>(
 		&qp->sq_ready_index, from_wqe_idx, to_wqe_idx,
 		gdakit_turn_stop<resource_sharing_mode, false>{doca_gpu_dev_verbs_qp_get_cq_sq(qp),
 							       from_wqe_idx,
@@ -473,7 +475,7 @@ __device__ static __forceinline__ int
 doca_gpu_dev_verbs_mark_wqes_ready_until(struct doca_gpu_dev_verbs_qp *qp, uint64_t from_wqe_idx,
 					 uint64_t to_wqe_idx, uint64_t deadline_ns)
 {
-	return gdakit_mark_ready<resource_sharing_mode, ready_mode, true>(
+	return gdakit_mark_ready<resource_sharing_mode, ready_mode, true, true>(
 		&qp->sq_ready_index, from_wqe_idx, to_wqe_idx,
 		gdakit_turn_stop<resource_sharing_mode, true>{doca_gpu_dev_verbs_qp_get_cq_sq(qp),
 							      from_wqe_idx,

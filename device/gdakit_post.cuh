@@ -65,7 +65,7 @@ __device__ static __forceinline__ void gdakit_publish(struct doca_gpu_dev_verbs_
 	if (code_opt & GDAKIT_GPU_CODE_OPT_HOST_PAYLOAD)
 		gdakit_release_to_nic<DOCA_GPUNETIO_VERBS_SYNC_SCOPE_SYS>(qp);
 	int status = gdakit_mark_ready<resource_sharing_mode,
-				       DOCA_GPUNETIO_VERBS_READY_MODE_ATOMIC_CAS, false>(
+				       DOCA_GPUNETIO_VERBS_READY_MODE_ATOMIC_CAS, true, false>(
 		&qp->sq_ready_index, first, first + count - 1,
 		gdakit_turn_stop<resource_sharing_mode, false>{doca_gpu_dev_verbs_qp_get_cq_sq(qp),
 							       first, gdakit_patience_default()});

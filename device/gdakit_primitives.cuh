@@ -93,27 +93,35 @@ __device__ static __forceinline__ T *gdakit_ldg(T *const *p)
 	return reinterpret_cast<T *>(__ldg(reinterpret_cast<const unsigned long long *>(p)));
 }
 
-/* One statement per order, scope and width; if constexpr keeps exactly one. */
+/*
+ * One statement per order, scope, space and width; if constexpr keeps exactly one.
+ *
+ * G says that the address is in global memory. It matters: an atomic on an address of any kind
+ * carries code for shared memory along, a loop for 64 bits.
+ */
 #define GDAKIT_PTX_SCOPES(X, ORDER, order)                                                         \
-	X(ORDER, order, GDAKIT_SCOPE_CTA, "cta")                                                   \
-	X(ORDER, order, GDAKIT_SCOPE_GPU, "gpu")                                                   \
-	X(ORDER, order, GDAKIT_SCOPE_SYS, "sys")
+	GDAKIT_PTX_SPACES(X, ORDER, order, GDAKIT_SCOPE_CTA, "cta")                                \
+	GDAKIT_PTX_SPACES(X, ORDER, order, GDAKIT_SCOPE_GPU, "gpu")                                \
+	GDAKIT_PTX_SPACES(X, ORDER, order, GDAKIT_SCOPE_SYS, "sys")
+#define GDAKIT_PTX_SPACES(X, ORDER, order, SCOPE, scope)                                           \
+	X(ORDER, order, SCOPE, scope, false)                                                       \
+	X(ORDER, order, SCOPE, scope ".global", true)
 
-#define GDAKIT_PTX_LD32(ORDER, order, SCOPE, scope)                                                \
-	if constexpr (O == ORDER && S == SCOPE)                                                    \
+#define GDAKIT_PTX_LD32(ORDER, order, SCOPE, scope, GLOBAL)                                        \
+	if constexpr (O == ORDER && S == SCOPE && G == GLOBAL)                                     \
 		asm volatile("ld." order "." scope ".b32 %0, [%1];"                                \
 			     : "=r"(v32)                                                           \
 			     : "l"(p)                                                              \
 			     : "memory");
-#define GDAKIT_PTX_LD64(ORDER, order, SCOPE, scope)                                                \
-	if constexpr (O == ORDER && S == SCOPE)                                                    \
+#define GDAKIT_PTX_LD64(ORDER, order, SCOPE, scope, GLOBAL)                                        \
+	if constexpr (O == ORDER && S == SCOPE && G == GLOBAL)                                     \
 		asm volatile("ld." order "." scope ".b64 %0, [%1];"                                \
 			     : "=l"(v64)                                                           \
 			     : "l"(p)                                                              \
 			     : "memory");
 
 /* Load 4 or 8 bytes, relaxed or acquire. */
-template <typename T, gdakit_order O, gdakit_scope S>
+template <typename T, gdakit_order O, gdakit_scope S, bool G = false>
 __device__ static __forceinline__ T gdakit_ld(const T *p)
 {
 	static_assert(sizeof(T) == 4 || sizeof(T) == 8, "4 or 8 bytes");
@@ -141,19 +149,19 @@ __device__ static __forceinline__ uint8_t gdakit_ld_relaxed_sys_u8(const uint8_t
 	return static_cast<uint8_t>(v);
 }
 
-#define GDAKIT_PTX_ST32(ORDER, order, SCOPE, scope)                                                \
-	if constexpr (O == ORDER && S == SCOPE)                                                    \
+#define GDAKIT_PTX_ST32(ORDER, order, SCOPE, scope, GLOBAL)                                        \
+	if constexpr (O == ORDER && S == SCOPE && G == GLOBAL)                                     \
 		asm volatile("st." order "." scope ".b32 [%0], %1;" ::"l"(p),                      \
 			     "r"(static_cast<uint32_t>(v))                                         \
 			     : "memory");
-#define GDAKIT_PTX_ST64(ORDER, order, SCOPE, scope)                                                \
-	if constexpr (O == ORDER && S == SCOPE)                                                    \
+#define GDAKIT_PTX_ST64(ORDER, order, SCOPE, scope, GLOBAL)                                        \
+	if constexpr (O == ORDER && S == SCOPE && G == GLOBAL)                                     \
 		asm volatile("st." order "." scope ".b64 [%0], %1;" ::"l"(p),                      \
 			     "l"(static_cast<uint64_t>(v))                                         \
 			     : "memory");
 
 /* Store 4 or 8 bytes, relaxed or release. */
-template <typename T, gdakit_order O, gdakit_scope S>
+template <typename T, gdakit_order O, gdakit_scope S, bool G = false>
 __device__ static __forceinline__ void gdakit_st(T *p, T v)
 {
 	static_assert(sizeof(T) == 4 || sizeof(T) == 8, "4 or 8 bytes");
@@ -169,13 +177,13 @@ __device__ static __forceinline__ void gdakit_st(T *p, T v)
 	}
 }
 
-#define GDAKIT_PTX_ATOM(ORDER, order, SCOPE, scope)                                                \
-	if constexpr (O == ORDER && S == SCOPE && sizeof(T) == 4)                                  \
+#define GDAKIT_PTX_ATOM(ORDER, order, SCOPE, scope, GLOBAL)                                        \
+	if constexpr (O == ORDER && S == SCOPE && G == GLOBAL && sizeof(T) == 4)                   \
 		asm volatile("atom." order "." scope "." GDAKIT_PTX_OP "32 %0, [%1], %2;"          \
 			     : "=r"(old32)                                                         \
 			     : "l"(p), "r"(static_cast<uint32_t>(v))                               \
 			     : "memory");                                                          \
-	if constexpr (O == ORDER && S == SCOPE && sizeof(T) == 8)                                  \
+	if constexpr (O == ORDER && S == SCOPE && G == GLOBAL && sizeof(T) == 8)                   \
 		asm volatile("atom." order "." scope "." GDAKIT_PTX_OP "64 %0, [%1], %2;"          \
 			     : "=l"(old64)                                                         \
 			     : "l"(p), "l"(static_cast<uint64_t>(v))                               \
@@ -187,7 +195,7 @@ __device__ static __forceinline__ void gdakit_st(T *p, T v)
 	GDAKIT_PTX_SCOPES(GDAKIT_PTX_ATOM, GDAKIT_ACQ_REL, "acq_rel")
 
 /* *p += v; returns the old value. */
-template <typename T, gdakit_order O, gdakit_scope S>
+template <typename T, gdakit_order O, gdakit_scope S, bool G = false>
 __device__ static __forceinline__ T gdakit_atomic_add(T *p, T v)
 {
 	static_assert(sizeof(T) == 4 || sizeof(T) == 8, "4 or 8 bytes");
@@ -207,7 +215,7 @@ __device__ static __forceinline__ T gdakit_atomic_add(T *p, T v)
 }
 
 /* *p = max(*p, v), unsigned; returns the old value. */
-template <typename T, gdakit_order O, gdakit_scope S>
+template <typename T, gdakit_order O, gdakit_scope S, bool G = false>
 __device__ static __forceinline__ T gdakit_atomic_max(T *p, T v)
 {
 	static_assert(sizeof(T) == 4 || sizeof(T) == 8, "4 or 8 bytes");
@@ -227,8 +235,26 @@ __device__ static __forceinline__ T gdakit_atomic_max(T *p, T v)
 	}
 }
 
+#define GDAKIT_PTX_RED_MAX(ORDER, order, SCOPE, scope, GLOBAL)                                     \
+	if constexpr (O == ORDER && S == SCOPE && G == GLOBAL)                                     \
+		asm volatile("red." order "." scope ".max.u64 [%0], %1;" ::"l"(p), "l"(v)          \
+			     : "memory");
+
+/* *p = max(*p, v) where nobody asks for the old value: nothing comes back. */
+template <gdakit_order O, gdakit_scope S, bool G = false>
+__device__ static __forceinline__ void gdakit_raise(uint64_t *p, uint64_t v)
+{
+	static_assert(O == GDAKIT_RELAXED || O == GDAKIT_RELEASE, "nothing comes back to acquire");
+	if constexpr (S == GDAKIT_SCOPE_THREAD) {
+		*p = v > *p ? v : *p;
+	} else {
+		GDAKIT_PTX_SCOPES(GDAKIT_PTX_RED_MAX, GDAKIT_RELAXED, "relaxed")
+		GDAKIT_PTX_SCOPES(GDAKIT_PTX_RED_MAX, GDAKIT_RELEASE, "release")
+	}
+}
+
 /* *p = v; returns the old value. */
-template <typename T, gdakit_order O, gdakit_scope S>
+template <typename T, gdakit_order O, gdakit_scope S, bool G = false>
 __device__ static __forceinline__ T gdakit_atomic_exch(T *p, T v)
 {
 	static_assert(sizeof(T) == 4 || sizeof(T) == 8, "4 or 8 bytes");
@@ -241,14 +267,14 @@ __device__ static __forceinline__ T gdakit_atomic_exch(T *p, T v)
 	return sizeof(T) == 4 ? static_cast<T>(old32) : static_cast<T>(old64);
 }
 
-#define GDAKIT_PTX_CAS(ORDER, order, SCOPE, scope)                                                 \
-	if constexpr (O == ORDER && S == SCOPE && sizeof(T) == 4)                                  \
+#define GDAKIT_PTX_CAS(ORDER, order, SCOPE, scope, GLOBAL)                                         \
+	if constexpr (O == ORDER && S == SCOPE && G == GLOBAL && sizeof(T) == 4)                   \
 		asm volatile("atom." order "." scope ".cas.b32 %0, [%1], %2, %3;"                  \
 			     : "=r"(old32)                                                         \
 			     : "l"(p), "r"(static_cast<uint32_t>(expected)),                       \
 			       "r"(static_cast<uint32_t>(desired))                                 \
 			     : "memory");                                                          \
-	if constexpr (O == ORDER && S == SCOPE && sizeof(T) == 8)                                  \
+	if constexpr (O == ORDER && S == SCOPE && G == GLOBAL && sizeof(T) == 8)                   \
 		asm volatile("atom." order "." scope ".cas.b64 %0, [%1], %2, %3;"                  \
 			     : "=l"(old64)                                                         \
 			     : "l"(p), "l"(static_cast<uint64_t>(expected)),                       \
@@ -256,7 +282,7 @@ __device__ static __forceinline__ T gdakit_atomic_exch(T *p, T v)
 			     : "memory");
 
 /* If *p == expected then *p = desired; returns the old value. */
-template <typename T, gdakit_order O, gdakit_scope S>
+template <typename T, gdakit_order O, gdakit_scope S, bool G = false>
 __device__ static __forceinline__ T gdakit_atomic_cas(T *p, T expected, T desired)
 {
 	static_assert(sizeof(T) == 4 || sizeof(T) == 8, "4 or 8 bytes");

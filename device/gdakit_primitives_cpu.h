@@ -53,7 +53,7 @@ static inline T gdakit_ldg(const T *p)
 	return *p;
 }
 
-template <typename T, gdakit_order O, gdakit_scope S>
+template <typename T, gdakit_order O, gdakit_scope S, bool G = false>
 static inline T gdakit_ld(const T *p)
 {
 	static_assert(sizeof(T) == 4 || sizeof(T) == 8, "4 or 8 bytes");
@@ -66,7 +66,7 @@ static inline uint8_t gdakit_ld_relaxed_sys_u8(const uint8_t *p)
 	return simt_ld(p, SIMT_RELAXED, SIMT_SCOPE_SYS);
 }
 
-template <typename T, gdakit_order O, gdakit_scope S>
+template <typename T, gdakit_order O, gdakit_scope S, bool G = false>
 static inline void gdakit_st(T *p, T v)
 {
 	static_assert(sizeof(T) == 4 || sizeof(T) == 8, "4 or 8 bytes");
@@ -76,7 +76,7 @@ static inline void gdakit_st(T *p, T v)
 
 /* With scope THREAD these are plain code on a GPU: a load and a store here, so that two threads
  * that wrongly share "exclusive" data do collide. */
-template <typename T, gdakit_order O, gdakit_scope S>
+template <typename T, gdakit_order O, gdakit_scope S, bool G = false>
 static inline T gdakit_atomic_add(T *p, T v)
 {
 	if (S == GDAKIT_SCOPE_THREAD) {
@@ -88,7 +88,7 @@ static inline T gdakit_atomic_add(T *p, T v)
 	return simt_rmw(p, SIMT_RMW_ADD, v, (simt_order)O, (simt_scope)S);
 }
 
-template <typename T, gdakit_order O, gdakit_scope S>
+template <typename T, gdakit_order O, gdakit_scope S, bool G = false>
 static inline T gdakit_atomic_max(T *p, T v)
 {
 	static_assert(static_cast<T>(-1) > static_cast<T>(0), "unsigned");
@@ -101,14 +101,20 @@ static inline T gdakit_atomic_max(T *p, T v)
 	return simt_rmw(p, SIMT_RMW_MAX, v, (simt_order)O, (simt_scope)S);
 }
 
-template <typename T, gdakit_order O, gdakit_scope S>
+template <gdakit_order O, gdakit_scope S, bool G = false>
+static inline void gdakit_raise(uint64_t *p, uint64_t v)
+{
+	gdakit_atomic_max<uint64_t, O, S, G>(p, v);
+}
+
+template <typename T, gdakit_order O, gdakit_scope S, bool G = false>
 static inline T gdakit_atomic_exch(T *p, T v)
 {
 	static_assert(S != GDAKIT_SCOPE_THREAD, "an owner needs no exchange");
 	return simt_rmw(p, SIMT_RMW_XCHG, v, (simt_order)O, (simt_scope)S);
 }
 
-template <typename T, gdakit_order O, gdakit_scope S>
+template <typename T, gdakit_order O, gdakit_scope S, bool G = false>
 static inline T gdakit_atomic_cas(T *p, T expected, T desired)
 {
 	static_assert(S != GDAKIT_SCOPE_THREAD, "an owner needs no compare-and-swap");

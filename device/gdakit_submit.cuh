@@ -52,8 +52,9 @@ template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode>
 __device__ static __forceinline__ uint64_t gdakit_raise_pi(struct doca_gpu_dev_verbs_qp *qp,
 							   uint64_t prod_index)
 {
-	return doca_gpu_dev_verbs_atomic_max<uint64_t, resource_sharing_mode>(&qp->sq_wqe_pi,
-									      prod_index);
+	return gdakit_atomic_max<uint64_t, GDAKIT_RELAXED,
+				 gdakit_sharing_scope<resource_sharing_mode>, true>(&qp->sq_wqe_pi,
+										    prod_index);
 }
 
 /* Announce what is below `prod_index`; by the holder of the lock, who has just loaded the index. */
@@ -69,7 +70,8 @@ gdakit_ring_held(struct doca_gpu_dev_verbs_qp *qp, uint64_t prod_index, enum gda
 		gdakit_release_to_nic<scope, GDAKIT_TELL_HOST, true>(qp);
 	else
 		gdakit_release_to_nic<scope, GDAKIT_TELL_NIC, true>(qp);
-	gdakit_raise_pi<resource_sharing_mode>(qp, prod_index);
+	gdakit_raise<GDAKIT_RELAXED, gdakit_sharing_scope<resource_sharing_mode>, true>(
+		&qp->sq_wqe_pi, prod_index);
 	if (way == GDAKIT_RING_PROXY) {
 		doca_gpu_dev_verbs_ring_proxy<resource_sharing_mode>(qp, prod_index);
 		return;
@@ -91,53 +93,72 @@ __device__ static __forceinline__ bool gdakit_ring_enter(struct doca_gpu_dev_ver
 {
 	constexpr gdakit_scope scope = gdakit_sharing_scope<resource_sharing_mode>;
 
-	if (gdakit_atomic_add<int, GDAKIT_RELEASE, scope>(&qp->sq_lock, 1) != 0)
+	if (gdakit_atomic_add<int, GDAKIT_RELEASE, scope, true>(&qp->sq_lock, 1) != 0)
 		return false;
 	gdakit_fence_acquire<scope>();
 	return true;
 }
 
-/* Leave after round `round`; false: more requests came, and the caller still holds the lock. */
+/* Leave if nobody came since the holder looked; returns the count, which is 1 in that case. */
 template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode>
-__device__ static __forceinline__ bool gdakit_ring_leave(struct doca_gpu_dev_verbs_qp *qp,
-							 uint32_t round)
+__device__ static __forceinline__ int gdakit_ring_leave(struct doca_gpu_dev_verbs_qp *qp)
 {
-	constexpr gdakit_scope scope = gdakit_sharing_scope<resource_sharing_mode>;
-	const int asked = gdakit_atomic_cas<int, GDAKIT_RELEASE, scope>(&qp->sq_lock, 1, 0);
-
-	if (asked == 1)
-		return true;
-	if (round % gdakit_ring_rounds == 0) {
-		/* whoever comes now is the holder; our own request makes it look once more */
-		gdakit_atomic_exch<int, GDAKIT_RELEASE, scope>(&qp->sq_lock, 0);
-		return !gdakit_ring_enter<resource_sharing_mode>(qp);
-	}
-	gdakit_atomic_add<int, GDAKIT_RELAXED, scope>(&qp->sq_lock, 1 - asked);
-	gdakit_fence_acquire<scope>();
-	return false;
+	return gdakit_atomic_cas<int, GDAKIT_RELEASE, gdakit_sharing_scope<resource_sharing_mode>,
+				 true>(&qp->sq_lock, 1, 0);
 }
 
-/* Serve who came while we rang, until nobody has or another takes over. `rung`: the index that we
- * announced last, or ~0. */
+/* Requests came and the lock is still held: take them on. False: another thread does. */
+template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode>
+__device__ static __forceinline__ bool gdakit_ring_go_on(struct doca_gpu_dev_verbs_qp *qp,
+							 uint32_t round, int asked)
+{
+	constexpr gdakit_scope scope = gdakit_sharing_scope<resource_sharing_mode>;
+
+	if (round % gdakit_ring_rounds == 0) {
+		/* whoever comes now is the holder; our own request makes it look once more */
+		gdakit_atomic_exch<int, GDAKIT_RELEASE, scope, true>(&qp->sq_lock, 0);
+		return gdakit_ring_enter<resource_sharing_mode>(qp);
+	}
+	gdakit_atomic_add<int, GDAKIT_RELAXED, scope, true>(&qp->sq_lock, 1 - asked);
+	gdakit_fence_acquire<scope>();
+	return true;
+}
+
+/* Serve who came while we rang, until nobody has or another takes over. Apart, for it is seldom
+ * needed and would fill the callers' code. */
+template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode,
+	  enum doca_gpu_dev_verbs_sync_scope sync_scope>
+__device__ static __noinline__ void gdakit_serve_others(struct doca_gpu_dev_verbs_qp *qp,
+							uint64_t rung, enum gdakit_ring_way way,
+							int asked)
+{
+	struct doca_gpu_dev_verbs_cq *cq = doca_gpu_dev_verbs_qp_get_cq_sq(qp);
+
+	for (uint32_t round = 1; asked != 1; round++) {
+		if (!gdakit_ring_go_on<resource_sharing_mode>(qp, round, asked))
+			return;
+		uint64_t pi = gdakit_load_state<resource_sharing_mode>(&qp->sq_wqe_pi);
+		uint64_t ready = gdakit_load_state<resource_sharing_mode>(&qp->sq_ready_index);
+		uint64_t wanted = ready > pi ? ready : pi;
+
+		if (wanted != rung && !gdakit_cq_failed<resource_sharing_mode>(cq, wanted - 1)) {
+			gdakit_ring_held<resource_sharing_mode, sync_scope>(qp, wanted, way);
+			rung = wanted;
+		}
+		asked = gdakit_ring_leave<resource_sharing_mode>(qp);
+	}
+}
+
+/* The end of holding the lock. `rung`: the index that we announced last, or ~0. */
 template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode,
 	  enum doca_gpu_dev_verbs_sync_scope sync_scope>
 __device__ static __forceinline__ void
 gdakit_ring_for_others(struct doca_gpu_dev_verbs_qp *qp, uint64_t rung, enum gdakit_ring_way way)
 {
-	struct doca_gpu_dev_verbs_cq *cq = doca_gpu_dev_verbs_qp_get_cq_sq(qp);
+	int asked = gdakit_ring_leave<resource_sharing_mode>(qp);
 
-	for (uint32_t round = 1; !gdakit_ring_leave<resource_sharing_mode>(qp, round); round++) {
-		uint64_t pi =
-			doca_gpu_dev_verbs_load_relaxed<resource_sharing_mode>(&qp->sq_wqe_pi);
-		uint64_t ready =
-			doca_gpu_dev_verbs_load_relaxed<resource_sharing_mode>(&qp->sq_ready_index);
-		uint64_t asked = ready > pi ? ready : pi;
-
-		if (asked == rung || gdakit_cq_failed<resource_sharing_mode>(cq, asked - 1))
-			continue;
-		gdakit_ring_held<resource_sharing_mode, sync_scope>(qp, asked, way);
-		rung = asked;
-	}
+	if (asked != 1)
+		gdakit_serve_others<resource_sharing_mode, sync_scope>(qp, rung, way, asked);
 }
 
 /* One owner: no lock, and the stores themselves may release (ASYNC_STORE_RELEASE). Such a store may
@@ -183,8 +204,7 @@ __device__ static __forceinline__ void gdakit_submit(struct doca_gpu_dev_verbs_q
 		if (gdakit_raise_pi<resource_sharing_mode>(qp, prod_index) >= prod_index ||
 		    !gdakit_ring_enter<resource_sharing_mode>(qp))
 			return;
-		uint64_t pi =
-			doca_gpu_dev_verbs_load_relaxed<resource_sharing_mode>(&qp->sq_wqe_pi);
+		uint64_t pi = gdakit_load_state<resource_sharing_mode>(&qp->sq_wqe_pi);
 		bool failed = gdakit_cq_failed<resource_sharing_mode>(
 			doca_gpu_dev_verbs_qp_get_cq_sq(qp), pi - 1);
 
@@ -210,10 +230,8 @@ __device__ static __forceinline__ void gdakit_submit_ready(struct doca_gpu_dev_v
 	} else {
 		if (!gdakit_ring_enter<resource_sharing_mode>(qp))
 			return;
-		uint64_t pi =
-			doca_gpu_dev_verbs_load_relaxed<resource_sharing_mode>(&qp->sq_wqe_pi);
-		uint64_t ready =
-			doca_gpu_dev_verbs_load_relaxed<resource_sharing_mode>(&qp->sq_ready_index);
+		uint64_t pi = gdakit_load_state<resource_sharing_mode>(&qp->sq_wqe_pi);
+		uint64_t ready = gdakit_load_state<resource_sharing_mode>(&qp->sq_ready_index);
 		bool failed = gdakit_cq_failed<resource_sharing_mode>(
 			doca_gpu_dev_verbs_qp_get_cq_sq(qp), ready - 1);
 
@@ -306,8 +324,7 @@ __device__ static __forceinline__ bool gdakit_bf_enter(struct doca_gpu_dev_verbs
 		if (gdakit_raise_pi<resource_sharing_mode>(qp, prod_index) >= prod_index ||
 		    !gdakit_ring_enter<resource_sharing_mode>(qp))
 			return false;
-		uint64_t pi =
-			doca_gpu_dev_verbs_load_relaxed<resource_sharing_mode>(&qp->sq_wqe_pi);
+		uint64_t pi = gdakit_load_state<resource_sharing_mode>(&qp->sq_wqe_pi);
 
 		bool failed = gdakit_cq_failed<resource_sharing_mode>(
 			doca_gpu_dev_verbs_qp_get_cq_sq(qp), pi - 1);

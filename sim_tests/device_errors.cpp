@@ -385,13 +385,14 @@ Test(device_errors, a_collapsed_cqe_newer_than_our_producer_index_is_read_again)
 {
 	toy_nic nic(16);
 	uint64_t pi = 3;
+	uint32_t nap_ns = 0;
 
 	memset(nic.cqe(0) + 60, 0, 4);
 	nic.cqe(0)[61] = 5;
-	cr_assert_eq(gdakit_cq_poll<GPU>(&nic.qp.cq_sq, 2, true, &pi), EBUSY);
+	cr_assert_eq(gdakit_cq_poll<GPU>(&nic.qp.cq_sq, 2, true, &pi, &nap_ns), EBUSY);
 	cr_assert_eq(nic.qp.cq_sq.cqe_ci, 0);
 	pi = 6;
-	cr_assert_eq(gdakit_cq_poll<GPU>(&nic.qp.cq_sq, 2, true, &pi), 0);
+	cr_assert_eq(gdakit_cq_poll<GPU>(&nic.qp.cq_sq, 2, true, &pi, &nap_ns), 0);
 	cr_assert_eq(nic.qp.cq_sq.cqe_ci, 6);
 }
 

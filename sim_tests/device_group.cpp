@@ -365,6 +365,27 @@ Test(device_group, a_doorbell_left_to_another_thread_is_rung)
 		}
 }
 
+/* The straight path, as docs/sass.md lists it. */
+Test(device_group, a_put_of_a_warp_costs_what_the_docs_say)
+{
+	toy_nic nic(64);
+	group_memory m;
+	static int kinds[SIMT_ACCESS_WEAK_WRITE + 1];
+
+	memset(kinds, 0, sizeof(kinds));
+	simt_set_mem_observer([](void *, const struct simt_access *a) { kinds[a->kind]++; },
+			      nullptr);
+	run_kernel(1, 32, 1, put_and_leave<GPU, DOCA_GPUNETIO_VERBS_EXEC_SCOPE_THREAD>, &nic.qp, &m,
+		   1u);
+	simt_set_mem_observer(nullptr, nullptr);
+	cr_assert_eq(kinds[SIMT_ACCESS_RMW], 5, "reserve, ready, ask, index, leave");
+	cr_assert_eq(kinds[SIMT_ACCESS_LD], 3, "two indices and the error word");
+	cr_assert_eq(kinds[SIMT_ACCESS_FENCE], 4);
+	cr_assert_eq(kinds[SIMT_ACCESS_WEAK_WRITE], 32 * 3, "three segments a lane");
+	cr_assert_eq(kinds[SIMT_ACCESS_ST], 1, "the record");
+	cr_assert_eq(kinds[SIMT_ACCESS_MMIO_ST], 1, "the doorbell");
+}
+
 /* 64 warps post while the NIC looks away: whoever rings, rings for many. */
 Test(device_group, warps_that_come_while_another_rings_share_its_doorbell)
 {
