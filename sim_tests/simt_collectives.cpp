@@ -233,3 +233,51 @@ Test(simt_collectives, a_mask_without_the_caller_is_an_error)
 
 	cr_assert_eq(run(shape(1, 32), foreign_mask, &out), SIMT_ERR_COLLECTIVE);
 }
+
+static void active_lanes(uint32_t *out)
+{
+	uint32_t l = threadIdx.x;
+
+	out[l] = __activemask();
+	__syncwarp();
+	if (l < 10)
+		out[32 + l] = __activemask();
+	else
+		out[32 + l] = ~__activemask();
+	/* whatever the mask is, its lanes can meet under it, any number of times */
+	for (int i = 0; i < 3; i++) {
+		uint32_t mask = __activemask();
+
+		out[64 + l] += __reduce_add_sync(mask, 1u) == (uint32_t)__popc(mask);
+		if ((l + (uint32_t)i) % 3 == 0)
+			__nanosleep(1);
+	}
+}
+
+Test(simt_collectives, active_lanes_are_those_that_come_together)
+{
+	std::vector<uint32_t> out(96);
+
+	cr_assert_eq(run(shape(1, 32), active_lanes, out.data()), SIMT_SUCCESS);
+	for (uint32_t l = 0; l < 32; l++) {
+		cr_expect_eq(out[l], 0xffffffff, "all start together");
+		cr_expect_eq(out[32 + l], 0x3ffu, "two places, two masks");
+		cr_expect_eq(out[64 + l], 3);
+	}
+}
+
+Test(simt_collectives, a_lone_thread_is_its_own_warp)
+{
+	std::vector<uint32_t> out(96);
+
+	cr_assert_eq(run(shape(1, 1), active_lanes, out.data()), SIMT_SUCCESS);
+	cr_expect_eq(out[0], 1);
+	/* as is device code that a test calls outside a kernel */
+	uint32_t mask = __activemask();
+
+	cr_expect_eq(mask, 1);
+	cr_expect_eq(__match_any_sync(mask, 77ull), 1);
+	cr_expect_eq(__shfl_sync(mask, 5, 0), 5);
+	cr_expect_eq(__ballot_sync(mask, 3), 1);
+	__syncwarp(mask);
+}
