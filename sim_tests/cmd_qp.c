@@ -194,7 +194,7 @@ RIG_TEST(cmd_qp, what_is_not_modelled_or_does_not_exist_is_refused_and_leaves_no
 
 	rig_qp(rig, &q);
 	users = rig_cq_of(rig, q.cqn)->obj.users;
-	static const uint8_t other_services[] = {PRM_QP_ST_DCI, PRM_QP_ST_QP1, PRM_QP_ST_RAW};
+	static const uint8_t other_services[] = {PRM_QP_ST_DCI, 4 /* MLX */, PRM_QP_ST_RAW};
 	for (size_t n = 0; n < sizeof(other_services); n++) {
 		rig_qp_mailbox(rig, q.pd, q.uar, q.cqn, 5, 7);
 		PRM_SET(qpc, qpc, st, other_services[n]);

@@ -25,6 +25,10 @@ void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The limit of the stack that gdakit was started with, which is the program's (main.c). */
 extern struct rlimit stack_given;
 
+/* ---- a guest (qemu.c) ---- */
+
+int main_qemu(int argc, char **argv);
+
 /* ---- the simulated host (claim.c) ---- */
 
 /*

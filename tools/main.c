@@ -261,6 +261,7 @@ static const struct {
 	{"stat", "show what the NICs of running programs count", main_stat},
 	{"show", "print what `run --record` recorded", main_show},
 	{"trace-diff", "compare two recordings", main_trace_diff},
+	{"qemu", "run a command in a guest that has a ConnectX", main_qemu},
 	{"doctor", "say what this machine lacks for it", main_doctor},
 };
 enum { NCOMMANDS = sizeof(commands) / sizeof(commands[0]) };

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* QUERY_HCA_CAP: capabilities out of the device's table, plus what its port decides. */
+/* QUERY_HCA_CAP, SET_HCA_CAP: capabilities out of the device's table, plus what its port decides.
+ */
+#include <stdlib.h>
+
 #include "emu/nicmodel/cmd.h"
 
-enum { NM_CAP_BYTES = PRM_cmd_hca_cap_SIZE };
+enum { NM_CAP_BYTES = PRM_cmd_hca_cap_SIZE, NM_CAP_CURRENT = 1 };
 
 /* Types that exist and of which nothing is modelled read as all zero, as on a device without the
  * feature. */
 static bool cap_type_exists(uint16_t type)
 {
-	return type <= 0x2f;
+	return type < NM_CAP_TYPES;
 }
 
 static void cap_from_table(uint8_t *cap, uint16_t type)
@@ -48,22 +51,81 @@ static void cap_memic(const struct nm_nic *nic, uint8_t *cap)
 	PRM_SET(device_mem_cap, cap, memic_test_and_set_sizes, 1);
 }
 
+static void cap_fill(const struct nm_nic *nic, uint8_t *cap, uint16_t type)
+{
+	cap_from_table(cap, type);
+	if (type == PRM_CAP_GENERAL)
+		cap_general_of_port(nic, cap);
+	if (type == PRM_CAP_DEVICE_MEMORY)
+		cap_memic(nic, cap);
+}
+
+/* Bit 0 of op_mod asks for the current values: what the driver has set, else the greatest. */
 uint8_t nm_cmd_query_hca_cap(struct nm_cmd *c)
 {
-	uint16_t type =
-		c->op_mod >> 1; /* bit 0: current or maximum, the same here: nothing is switched */
+	uint16_t type = c->op_mod >> 1;
 	uint8_t cap[NM_CAP_BYTES] = {0};
 	size_t room = c->out_len - PRM_query_hca_cap_out_capability_OFF;
 
 	if (!cap_type_exists(type))
 		return nm_cmd_fail(c, PRM_STATUS_BAD_PARAM, NM_SYND_OP_MOD,
 				   "op_mod 0x%x: no capability type 0x%x", c->op_mod, type);
-	cap_from_table(cap, type);
-	if (type == PRM_CAP_GENERAL)
-		cap_general_of_port(c->nic, cap);
-	if (type == PRM_CAP_DEVICE_MEMORY)
-		cap_memic(c->nic, cap);
+	if ((c->op_mod & NM_CAP_CURRENT) && c->nic->set_cap[type])
+		memcpy(cap, c->nic->set_cap[type], sizeof(cap));
+	else
+		cap_fill(c->nic, cap, type);
 	memcpy(PRM_PTR(query_hca_cap_out, c->out, capability), cap,
 	       room < sizeof(cap) ? room : sizeof(cap));
 	return PRM_STATUS_OK;
+}
+
+/* Of the atomic ones there is one to set, and the driver leaves all others zero. */
+static void cap_take(const struct nm_nic *nic, uint8_t *kept, const uint8_t *cap, uint16_t type)
+{
+	if (type != PRM_CAP_ATOMIC) {
+		memcpy(kept, cap, NM_CAP_BYTES);
+		return;
+	}
+	memset(kept, 0, NM_CAP_BYTES);
+	cap_fill(nic, kept, type);
+	PRM_SET(atomic_caps, kept, atomic_req_8B_endianness_mode,
+		PRM_GET(atomic_caps, cap, atomic_req_8B_endianness_mode));
+}
+
+/*
+ * What the driver sets is remembered and comes back as the current value; nothing in the model
+ * depends on it. A field of the profile may be lowered, not raised.
+ */
+uint8_t nm_cmd_set_hca_cap(struct nm_cmd *c)
+{
+	uint16_t type = c->op_mod >> 1;
+	const uint8_t *cap = c->in + PRM_query_hca_cap_out_capability_OFF;
+	uint8_t **kept;
+
+	if (!cap_type_exists(type) || (c->op_mod & NM_CAP_CURRENT))
+		return nm_cmd_fail(c, PRM_STATUS_BAD_PARAM, NM_SYND_OP_MOD,
+				   "op_mod 0x%x: no capability type 0x%x", c->op_mod, type);
+	for (size_t n = 0; n < nm_cap_connectx7_rows; n++) {
+		const struct nm_cap_row *r = &nm_cap_connectx7[n];
+
+		if (r->type == type && prm_get(cap, r->off, r->hi, r->lo) > r->value)
+			return nm_cmd_fail(c, PRM_STATUS_BAD_PARAM, NM_SYND_FIELD,
+					   "%s is %u, the device has at most %u", r->field,
+					   prm_get(cap, r->off, r->hi, r->lo), r->value);
+	}
+	kept = &c->nic->set_cap[type];
+	if (!*kept)
+		*kept = malloc(NM_CAP_BYTES);
+	if (!*kept)
+		return nm_cmd_no_memory(c);
+	cap_take(c->nic, *kept, cap, type);
+	return PRM_STATUS_OK;
+}
+
+void nm_caps_reset(struct nm_nic *nic)
+{
+	for (int type = 0; type < NM_CAP_TYPES; type++) {
+		free(nic->set_cap[type]);
+		nic->set_cap[type] = NULL;
+	}
 }

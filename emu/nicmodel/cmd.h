@@ -124,13 +124,22 @@ typedef uint8_t (*nm_cmd_fn)(struct nm_cmd *c);
 
 #define NM_CMD_HANDLERS(X)                                                                         \
 	X(query_hca_cap)                                                                           \
+	X(set_hca_cap)                                                                             \
+	X(enable_hca)                                                                              \
+	X(disable_hca)                                                                             \
+	X(init_hca)                                                                                \
+	X(teardown_hca)                                                                            \
+	X(query_pages)                                                                             \
+	X(manage_pages)                                                                            \
 	X(query_adapter)                                                                           \
 	X(query_issi)                                                                              \
 	X(set_issi)                                                                                \
 	X(query_special_contexts)                                                                  \
+	X(mad_ifc)                                                                                 \
 	X(query_vport_state)                                                                       \
 	X(query_nic_vport_context)                                                                 \
 	X(query_hca_vport_context)                                                                 \
+	X(modify_hca_vport_context)                                                                \
 	X(query_hca_vport_gid)                                                                     \
 	X(query_hca_vport_pkey)                                                                    \
 	X(query_roce_address)                                                                      \

@@ -10,6 +10,7 @@ enum {
 	NM_KLM_OCTWORDS_MAX = 1 << 16, /* log_max_klm_list_size */
 	NM_MTT_OCTWORDS_MAX = 1 << 20, /* of a page list that WQEs change */
 	NM_OCTWORD = 16,
+	NM_XLT_UNIT = 4, /* octwords in which translation entries are written (PRM, UMR) */
 };
 
 static const struct {
@@ -161,6 +162,8 @@ static uint8_t mkey_entries(struct nm_cmd *c, struct nm_mkey *m)
 		return nm_cmd_fail(c, PRM_STATUS_BAD_PARAM, NM_SYND_PAGES,
 				   "%u entries of 16 bytes in a mailbox with room for %llu", given,
 				   (unsigned long long)room / NM_OCTWORD);
+	/* mlx5_ib's WQEs always write whole units, however few pages they mean. */
+	m->xlt_octwords = (m->xlt_octwords + NM_XLT_UNIT - 1) / NM_XLT_UNIT * NM_XLT_UNIT;
 	m->xlt = calloc(m->xlt_octwords ? m->xlt_octwords : 1, NM_OCTWORD);
 	if (!m->xlt)
 		return nm_cmd_no_memory(c);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Queries of the device and its one port: adapter, vport, GID and P_Key tables, registers,
  * counters. */
+#include <stdio.h>
+
 #include "emu/nicmodel/cmd.h"
 
 enum {
@@ -9,7 +11,15 @@ enum {
 	NM_PORT_UP = 1,	       /* QUERY_VPORT_STATE */
 	NM_IB_PORT_ACTIVE = 4, /* IBTA PortInfo.PortState, PortPhysicalState */
 	NM_IB_PHYS_LINKUP = 5,
+	NM_IB_SUBNET_TIMEOUT = 18,
+	/* IBTA PortInfo.CapabilityMask that a driver sets: IsSM, IsSNMP, IsDeviceManagement,
+	   IsVendorClass, IsCommunicationManagement */
+	NM_IB_CAP_MASK_SETTABLE = 1 << 1 | 1 << 16 | 1 << 17 | 1 << 18 | 1 << 19,
 	NM_PKEY_DEFAULT = 0xffff,
+	NM_GID_ENTRIES = 8,    /* as the capability tells; the first one is used */
+	NM_VL_0_TO_14 = 15,    /* PVLC */
+	NM_REG_NODE_DESC = 64, /* bytes */
+	NM_REG_ENDIANNESS = 16,
 	NM_L3_IPV4 = 0,
 	NM_L3_IPV6 = 1,
 	NM_ROCE_V2 = 2,
@@ -70,6 +80,22 @@ uint8_t nm_cmd_query_special_contexts(struct nm_cmd *c)
 	return PRM_STATUS_OK;
 }
 
+/*
+ * A MAD that the port answers itself (IBTA 13.4). No attribute of any class is modelled: the port
+ * tells of itself by the vport commands, and a driver asks by MADs only what is not there.
+ */
+uint8_t nm_cmd_mad_ifc(struct nm_cmd *c)
+{
+	enum { MAD_METHOD = 3, MAD_STATUS = 4, METHOD_RESPONSE = 0x80, UNSUPPORTED = 3 << 2 };
+	uint8_t *mad = PRM_PTR(mad_ifc_out, c->out, response_mad_packet);
+
+	memcpy(mad, PRM_CPTR(mad_ifc_in, c->in, mad), PRM_mad_ifc_in_mad_BYTES);
+	mad[MAD_METHOD] |= METHOD_RESPONSE;
+	mad[MAD_STATUS] = 0;
+	mad[MAD_STATUS + 1] = UNSUPPORTED;
+	return PRM_STATUS_OK;
+}
+
 /* ---- vport ---- */
 
 uint8_t nm_cmd_query_vport_state(struct nm_cmd *c)
@@ -103,12 +129,36 @@ uint8_t nm_cmd_query_hca_vport_context(struct nm_cmd *c)
 		return nm_cmd_fail(c, PRM_STATUS_BAD_PARAM, NM_SYND_FIELD, "the port is Ethernet");
 	PRM_SET(hca_vport_context, v, port_physical_state, NM_IB_PHYS_LINKUP);
 	PRM_SET(hca_vport_context, v, port_state, NM_IB_PORT_ACTIVE);
-	PRM_SET(hca_vport_context, v, vport_state, NM_PORT_UP);
+	PRM_SET(hca_vport_context, v, vport_state, NM_IB_PORT_ACTIVE);
 	PRM_SET64(hca_vport_context, v, system_image_guid, nic->config.node_guid);
 	PRM_SET64(hca_vport_context, v, port_guid, port_guid(nic));
 	PRM_SET64(hca_vport_context, v, node_guid, nic->config.node_guid);
 	PRM_SET(hca_vport_context, v, lid, nic->config.lid);
+	PRM_SET(hca_vport_context, v, cap_mask1, nic->port_cap_mask);
+	PRM_SET(hca_vport_context, v, cap_mask1_field_select, NM_IB_CAP_MASK_SETTABLE);
+	PRM_SET(hca_vport_context, v, subnet_timeout, NM_IB_SUBNET_TIMEOUT);
 	PRM_SET(hca_vport_context, v, sm_lid, 1);
+	return PRM_STATUS_OK;
+}
+
+/* The bits of the capability mask that the driver selects; nothing else of a port is settable. */
+uint8_t nm_cmd_modify_hca_vport_context(struct nm_cmd *c)
+{
+	const uint8_t *v = PRM_CPTR(modify_hca_vport_context_in, c->in, hca_vport_context);
+	uint32_t select = PRM_GET(hca_vport_context, v, cap_mask1_field_select);
+	uint32_t mask = PRM_GET(hca_vport_context, v, cap_mask1);
+
+	if (c->nic->config.link_is_ethernet)
+		return nm_cmd_fail(c, PRM_STATUS_BAD_PARAM, NM_SYND_FIELD, "the port is Ethernet");
+	if (PRM_GET(hca_vport_context, v, field_select))
+		return nm_cmd_fail(c, PRM_STATUS_BAD_PARAM, NM_SYND_UNMODELLED,
+				   "field_select 0x%x; the capability mask alone can be set",
+				   PRM_GET(hca_vport_context, v, field_select));
+	if (select & ~(uint32_t)NM_IB_CAP_MASK_SETTABLE)
+		return nm_cmd_fail(c, PRM_STATUS_BAD_PARAM, NM_SYND_FIELD,
+				   "cap_mask1_field_select 0x%x; 0x%x can be set", select,
+				   NM_IB_CAP_MASK_SETTABLE);
+	c->nic->port_cap_mask = (c->nic->port_cap_mask & ~select) | (mask & select);
 	return PRM_STATUS_OK;
 }
 
@@ -116,10 +166,12 @@ uint8_t nm_cmd_query_hca_vport_gid(struct nm_cmd *c)
 {
 	uint32_t index = prm_load32(c->in + 0x0c) & 0xffff;
 
-	if (index != 0 && index != 0xffff) /* 0xffff: the whole table */
+	if (index >= NM_GID_ENTRIES && index != 0xffff) /* 0xffff: the whole table */
 		return nm_cmd_fail(c, PRM_STATUS_BAD_PARAM, NM_SYND_FIELD,
-				   "gid_index %u; the table has one entry, 0", index);
+				   "gid_index %u; the table has %d entries", index, NM_GID_ENTRIES);
 	PRM_SET(query_hca_vport_gid_out, c->out, gids_num, 1);
+	if (index != 0 && index != 0xffff)
+		return PRM_STATUS_OK; /* empty */
 	memcpy(PRM_PTR(query_hca_vport_gid_out, c->out, gid), c->nic->gid, sizeof(c->nic->gid));
 	return PRM_STATUS_OK;
 }
@@ -193,7 +245,7 @@ uint8_t nm_cmd_set_roce_address(struct nm_cmd *c)
 /* A 400 Gb/s port: 400GAUI-4 or 4X NDR (PRM, PTYS). */
 enum {
 	NM_EXT_ETH_400G = 1 << 16,
-	NM_IB_WIDTH_4X = 1 << 1,
+	NM_IB_WIDTH_4X = 1 << 2,
 	NM_IB_NDR = 1 << 7,
 	NM_PROTO_IB = 1,
 	NM_PROTO_ETH = 4
@@ -230,29 +282,52 @@ static void reg_pmtu(const struct nm_nic *nic, uint8_t *r)
 	PRM_SET(pmtu_reg, r, oper_mtu, mtu);
 }
 
+static void reg_pvlc(const struct nm_nic *nic, uint8_t *r)
+{
+	(void)nic;
+	PRM_SET(pvlc_reg, r, local_port, 1);
+	PRM_SET(pvlc_reg, r, vl_hw_cap, NM_VL_0_TO_14);
+	PRM_SET(pvlc_reg, r, vl_admin, NM_VL_0_TO_14);
+	PRM_SET(pvlc_reg, r, vl_operational, NM_VL_0_TO_14);
+}
+
+/* The node description of IBTA's NodeDescription, 64 characters. */
+static void reg_node_desc(const struct nm_nic *nic, uint8_t *r)
+{
+	snprintf((char *)r, NM_REG_NODE_DESC, "gdakit %s", nic->name);
+}
+
+/* Writes are accepted where they change nothing that is modelled. */
 static const struct {
 	uint16_t id;
 	uint16_t bytes;
-	void (*read)(const struct nm_nic *nic, uint8_t *r);
+	void (*read)(const struct nm_nic *nic, uint8_t *r); /* NULL: cannot be read */
+	bool writable;
 	const char *name;
 } registers[] = {
-	{0x5003, PRM_pmtu_reg_SIZE, reg_pmtu, "PMTU"},
-	{0x5004, PRM_ptys_reg_SIZE, reg_ptys, "PTYS"},
+	{0x5003, PRM_pmtu_reg_SIZE, reg_pmtu, false, "PMTU"},
+	{0x5004, PRM_ptys_reg_SIZE, reg_ptys, false, "PTYS"},
+	{0x500f, PRM_pvlc_reg_SIZE, reg_pvlc, false, "PVLC"},
+	{0x6001, NM_REG_NODE_DESC, reg_node_desc, true, "NODE_DESC"},
+	{0x7004, NM_REG_ENDIANNESS, NULL, true, "HOST_ENDIANNESS"},
 };
 
 uint8_t nm_cmd_access_reg(struct nm_cmd *c)
 {
-	enum { ACCESS_REG_READ = 1 };
+	enum { ACCESS_REG_WRITE = 0, ACCESS_REG_READ = 1 };
 	uint32_t id = PRM_GET(access_register_in, c->in, register_id);
 	size_t room = c->out_len - PRM_SIZE(access_register_out);
 
 	for (size_t n = 0; n < sizeof(registers) / sizeof(registers[0]); n++) {
 		if (registers[n].id != id)
 			continue;
-		if (c->op_mod != ACCESS_REG_READ)
-			return nm_cmd_fail(c, PRM_STATUS_BAD_OP, NM_SYND_OP_MOD,
-					   "register %s can be read (op_mod 1) only, op_mod was %u",
-					   registers[n].name, c->op_mod);
+		if (c->op_mod == ACCESS_REG_WRITE && registers[n].writable)
+			return PRM_STATUS_OK;
+		if (c->op_mod != ACCESS_REG_READ || !registers[n].read)
+			return nm_cmd_fail(
+				c, PRM_STATUS_BAD_OP, NM_SYND_OP_MOD,
+				"register %s cannot be %s (op_mod %u)", registers[n].name,
+				c->op_mod == ACCESS_REG_READ ? "read" : "written", c->op_mod);
 		if (room < registers[n].bytes)
 			return nm_cmd_fail(
 				c, PRM_STATUS_BAD_OUTP_LEN, NM_SYND_OUT_LEN,

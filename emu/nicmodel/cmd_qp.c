@@ -105,6 +105,10 @@ static uint8_t qp_service(struct nm_cmd *c, struct nm_qp *qp)
 	if (!qp->service)
 		return nm_cmd_fail(c, PRM_STATUS_BAD_PARAM, NM_SYND_UNMODELLED,
 				   "service type %u is not modelled (nor advertised)", qp->st);
+	if (qp->service->driver_only && c->uid)
+		return nm_cmd_fail(c, PRM_STATUS_BAD_PARAM, NM_SYND_PRIVILEGE,
+				   "a %s QP is the driver's, user context %u asks for one",
+				   qp->service->name, c->uid);
 	if (qp->rq_type == PRM_RQ_CRQ || qp->rq_type > PRM_RQ_NONE)
 		return nm_cmd_fail(c, PRM_STATUS_BAD_PARAM, NM_SYND_UNMODELLED,
 				   "rq_type %u; a queue of its own (0), a shared one (1) or none "
@@ -216,11 +220,15 @@ static uint8_t qp_objects(struct nm_cmd *c, struct nm_qp *qp)
 {
 	uint8_t status;
 
-	qp->pdn = PRM_GET(qpc, qp->qpc, pd);
 	qp->user_index = PRM_GET(qpc, qp->qpc, user_index);
-	qp->pd = (struct nm_pd *)nm_cmd_use(c, NM_OBJ_PD, qp->pdn, &status);
-	if (!qp->pd)
-		return status;
+	if (qp->service->any_pd) { /* the driver names none */
+		qp->pdn = NM_PDN_ANY;
+	} else {
+		qp->pdn = PRM_GET(qpc, qp->qpc, pd);
+		qp->pd = (struct nm_pd *)nm_cmd_use(c, NM_OBJ_PD, qp->pdn, &status);
+		if (!qp->pd)
+			return status;
+	}
 	if (qp_has_rings(qp)) {
 		qp->uar = (struct nm_uar *)nm_cmd_use(c, NM_OBJ_UAR,
 						      PRM_GET(qpc, qp->qpc, uar_page), &status);
@@ -283,7 +291,8 @@ static void qp_undo(struct nm_qp *qp)
 
 static void qp_link(struct nm_qp *qp)
 {
-	qp->pd->obj.users++;
+	if (qp->pd)
+		qp->pd->obj.users++;
 	if (qp->cq_snd) {
 		qp->cq_snd->obj.users++;
 		nm_link_add(&qp->cq_snd->snd_qps, &qp->snd_link);
@@ -322,7 +331,8 @@ static void qp_unlink(struct nm_qp *qp)
 		qp->cq_rcv->obj.users--;
 	if (qp->cq_snd)
 		qp->cq_snd->obj.users--;
-	qp->pd->obj.users--;
+	if (qp->pd)
+		qp->pd->obj.users--;
 }
 
 uint8_t nm_cmd_create_qp(struct nm_cmd *c)

@@ -515,7 +515,7 @@ int nm_cq_start(struct nm_cq *cq)
 	}
 	cq->arm_state = cq->always_armed ? PRM_CQ_ST_ALWAYS_ARMED : 0;
 	cq->arm_seen = NM_CQ_ARM_SENTINEL;
-	if (cq->dbr.flat) {
+	if (cq->dbr.flat && !cq->obj.nic->config.doorbells_trapped) {
 		/* A record that is not there fails when it is needed. */
 		(void)nm_dbr_read(cq->obj.nic, &cq->dbr, 1, &cq->arm_seen);
 	}

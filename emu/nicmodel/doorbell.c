@@ -264,7 +264,7 @@ void nm_nic_doorbell(struct nm_nic *nic, uint32_t uar_page, uint32_t offset, uin
 			    uar ? "where no doorbell is" : "which is not allocated");
 		return;
 	}
-	if (ring(nic, uar, offset, value) && uar->active)
+	if (ring(nic, uar, offset, value) && uar->active && !nic->config.doorbells_trapped)
 		rang(uar, nm_now(nic));
 }
 
@@ -554,6 +554,8 @@ bool nm_doorbell_poll(struct nm_nic *nic, uint64_t now_ns, uint64_t *next_ns)
 {
 	bool any = false;
 
+	if (nic->config.doorbells_trapped)
+		return false;
 	for (uint32_t i = 0; i < nic->nhot;) {
 		struct nm_uar *uar = nic->hot_uars[i];
 

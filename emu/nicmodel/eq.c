@@ -150,6 +150,28 @@ void nm_eq_cq_error(struct nm_nic *nic, uint32_t cqn, uint8_t syndrome)
 	eq_async(nic, &e);
 }
 
+bool nm_nic_command_events(const struct nm_nic *nic)
+{
+	const struct nm_table *t = &nic->table[NM_OBJ_EQ];
+
+	for (uint32_t n = 0; n < t->cap; n++) {
+		const struct nm_eq *eq = (const struct nm_eq *)t->slot[n];
+
+		if (eq && (eq->event_mask & UINT64_C(1) << PRM_EVENT_COMMAND))
+			return true;
+	}
+	return false;
+}
+
+void nm_nic_command_done(struct nm_nic *nic, uint32_t entries)
+{
+	struct nm_ring_entry e;
+
+	eqe_init(&e, PRM_EVENT_COMMAND);
+	prm_store32(e.bytes + PRM_EQE_DATA, entries);
+	eq_async(nic, &e);
+}
+
 void nm_eq_doorbell(struct nm_nic *nic, uint32_t value)
 {
 	struct nm_eq *eq = (struct nm_eq *)nm_obj_get(nic, NM_OBJ_EQ, value >> 24);

@@ -67,7 +67,7 @@ static enum nm_key_fault check_user(const struct ask *ask, uint32_t key, const s
 			    m->obj.number << 8 | m->tag, m->tag, key & 0xff);
 	if (m->free)
 		MKEY_FAULT_(NM_KEY_FREE, "mkey 0x%x is free (not bound to memory)", key);
-	if (m->pdn != ask->pdn && !m->any_pd)
+	if (m->pdn != ask->pdn && !m->any_pd && ask->pdn != NM_PDN_ANY)
 		MKEY_FAULT_(NM_KEY_PD, "mkey 0x%x belongs to PD 0x%x, the QP to PD 0x%x", key,
 			    m->pdn, ask->pdn);
 	if (m->qpn != NM_ANY_QPN && m->qpn != ask->qpn)

@@ -40,6 +40,8 @@ static const char *config_fault(const struct nm_config *config, const struct nm_
 {
 	if (!config->uar_base || config->uar_pages < NM_UAR_PAGES_MIN)
 		return "a NIC needs memory for at least 2 UAR pages (page 0 is not handed out)";
+	if (config->uar_first >= config->uar_pages)
+		return "the first UAR page that is handed out is not one of them";
 	if ((uintptr_t)config->uar_base % PRM_UAR_PAGE_SIZE)
 		return "the memory of the UAR pages is not aligned to 4096 bytes";
 	if (config->memic_pages && (uintptr_t)config->memic_base % PRM_UAR_PAGE_SIZE)
@@ -84,7 +86,9 @@ struct nm_nic *nm_nic_create(const struct nm_config *config, const struct nm_ops
 		nic->table[type].first = nm_numbers[type].first;
 		nic->table[type].limit = nm_numbers[type].limit;
 	}
-	nic->table[NM_OBJ_UAR].limit = config->uar_pages - 1;
+	if (config->uar_first)
+		nic->table[NM_OBJ_UAR].first = config->uar_first;
+	nic->table[NM_OBJ_UAR].limit = config->uar_pages - nic->table[NM_OBJ_UAR].first;
 	nic->table[NM_OBJ_QP].first |= config->qpn_prefix;
 	nic->table[NM_OBJ_SRQ].first |= config->qpn_prefix;
 	nm_null_mkey_init(nic);
@@ -101,6 +105,20 @@ struct nm_nic *nm_nic_create(const struct nm_config *config, const struct nm_ops
 	return nic;
 }
 
+void nm_nic_reset(struct nm_nic *nic)
+{
+	void (*event)(void *, uint32_t, uint32_t, const uint8_t *) = nic->ops.event;
+
+	nic->ops.event = NULL;
+	nm_obj_free_owned(nic, 0, true);
+	nic->ops.event = event;
+	nm_caps_reset(nic);
+	nm_pages_reset(nic);
+	nic->gid_valid = false;
+	nic->port_cap_mask = 0;
+	memset(nic->gid, 0, sizeof(nic->gid));
+}
+
 void nm_nic_destroy(struct nm_nic *nic)
 {
 	if (!nic)
@@ -110,6 +128,8 @@ void nm_nic_destroy(struct nm_nic *nic)
 	nic->point_mask = 0;
 	nic->ops.event = NULL;
 	nm_obj_free_owned(nic, 0, true);
+	nm_caps_reset(nic);
+	nm_pages_reset(nic);
 	for (int type = 0; type < NM_OBJ_TYPES; type++) {
 		assert(nic->table[type].count == 0);
 		free(nic->table[type].slot);

@@ -357,6 +357,12 @@ struct nm_config {
 	void *uar_base;	       /* memory of the UAR pages, uar_pages * 4096 bytes, page aligned; the
 				  owner's */
 	uint32_t uar_pages;
+	uint32_t uar_first; /* lowest page that is handed out; 0: 1 */
+	/*
+	 * Every doorbell is handed over (nm_nic_doorbell): the pages are not looked at, and a
+	 * doorbell record alone arms nothing, whoever writes it.
+	 */
+	bool doorbells_trapped;
 	void *memic_base; /* device memory, memic_pages * 4096 bytes, page aligned; the owner's */
 	uint32_t memic_pages; /* 0: the device has none */
 	bool memic_ops; /* loads and stores act on it where a face says so: increment, test and set
@@ -371,6 +377,11 @@ struct nm_nic *nm_nic_create(const struct nm_config *config, const struct nm_ops
 			     const char **why);
 /* As it was created; lives as long as the NIC. */
 const struct nm_config *nm_nic_config(const struct nm_nic *nic);
+/*
+ * As a reset of the function does: all objects end, and what commands have set is as it was when
+ * the NIC was created. Nobody is told. Observers stay.
+ */
+void nm_nic_reset(struct nm_nic *nic);
 /* Ends all transfers, frees all objects. Outstanding observers are not told. */
 void nm_nic_destroy(struct nm_nic *nic);
 
@@ -399,6 +410,15 @@ enum { NM_WHY_MAX = 256 };
  */
 uint8_t nm_nic_command(struct nm_nic *nic, const struct nm_cmd_ctx *ctx, const void *in,
 		       size_t in_len, void *out, size_t out_len, char *why);
+
+/*
+ * Commands that come through a queue of the driver's end with an event once an EQ asks for it
+ * (type 0x0a). Does one? To be asked before the command is executed: the one that makes such an EQ
+ * is still polled for.
+ */
+bool nm_nic_command_events(const struct nm_nic *nic);
+/* The event: the entries of the queue (1 << index) that are done. */
+void nm_nic_command_done(struct nm_nic *nic, uint32_t entries);
 
 /*
  * After commands: is there something for nm_nic_progress() to do that was not there before? Only

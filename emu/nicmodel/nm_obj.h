@@ -3,7 +3,8 @@
  * Inside the model: objects, and what its files offer each other.
  *
  *   cmd.c, cmd_*.c           mailboxes -> objects (table of commands)
- *   cap.c, cap_profile.c     QUERY_HCA_CAP (table of capabilities)
+ *   cap.c, cap_profile.c     QUERY_HCA_CAP (table of capabilities), SET_HCA_CAP
+ *   cmd_hca.c                the function's own life: pages of the driver, reset
  *   prm_print.c              structures of the PRM as text
  *   obj.c                    numbers, owners, references
  *   mem.c                    page lists -> extents -> pointers or transfers; doorbell records
@@ -330,6 +331,8 @@ struct nm_mkey {
 /* The key that ibv_alloc_null_mr() gives: below the numbers of the table, so it costs a use of a
  * key that is there nothing. */
 #define NM_NULL_MKEY 0x300u
+/* Who asks by no PD and may use keys of every one: the driver's QP of type UMR. */
+#define NM_PDN_ANY UINT32_MAX
 
 enum nm_key_fault {
 	NM_KEY_OK,
@@ -513,7 +516,7 @@ struct nm_qp {
 	uint8_t st;			  /* enum prm_qp_st */
 	const struct nm_service *service; /* its row in service.c */
 	uint8_t state;			  /* enum prm_qp_state; written by qp.c alone */
-	uint32_t pdn;
+	uint32_t pdn; /* NM_PDN_ANY: keys of every PD (nm_service.any_pd), and `pd` is NULL */
 	uint32_t user_index;
 	struct nm_pd *pd;
 	struct nm_cq *cq_snd, *cq_rcv; /* may be NULL (no SQ / nothing is received here) */
@@ -625,6 +628,11 @@ void nm_count_cqe(struct nm_nic *nic, uint32_t qpn, uint8_t opcode, uint8_t synd
 
 /* ---- the NIC ---- */
 
+enum { NM_CAP_TYPES = 0x30 };
+/* cap.c, cmd_hca.c: forget what the driver has set or given. */
+void nm_caps_reset(struct nm_nic *nic);
+void nm_pages_reset(struct nm_nic *nic);
+
 struct nm_nic {
 	struct nm_config config;
 	struct nm_ops ops;
@@ -632,7 +640,12 @@ struct nm_nic {
 	struct nm_table table[NM_OBJ_TYPES];
 	struct nm_mkey null_mkey; /* of every PD; in no table */
 	struct nm_memic_space memic;
-	uint8_t gid[16]; /* roce address table: one entry, index 0 */
+	/* cmd_hca.c: pages that the driver has given */
+	uint64_t *pages;
+	uint32_t npages;
+	uint8_t *set_cap[NM_CAP_TYPES]; /* cap.c: as the driver has set them; NULL: it has not */
+	uint32_t port_cap_mask; /* InfiniBand: IBTA PortInfo.CapabilityMask, as the driver set it */
+	uint8_t gid[16];	/* roce address table: one entry, index 0 */
 	bool gid_valid;
 	struct nm_mcast *mcasts; /* mcast.c */
 	uint32_t nmcasts;

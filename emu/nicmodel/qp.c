@@ -40,7 +40,7 @@ int nm_qp_attach(struct nm_qp *qp)
 	req->rnr_timer = RC_RNR_NONE;
 	if (qp->has_sq) {
 		req->ring.bbs = 1u << qp->log_sq_size;
-		req->ring.st = qp->st;
+		req->ring.st = qp->service->wqe_st;
 		/* Written before they are read; not cleared, so what is never used costs no memory.
 		 */
 		req->ring.base = malloc((size_t)req->ring.bbs * PRM_WQEBB_SIZE);

@@ -345,6 +345,9 @@ struct nm_service {
 	bool reliable;	     /* acknowledged and repeated; else a packet that is sent is done */
 	bool connected;	     /* has one peer and hears only it */
 	uint32_t fatal;	     /* unreliable: set of enum rc_cause that are the receive WQE's fault */
+	uint8_t wqe_st;	     /* enum prm_qp_st whose WQEs it takes */
+	bool driver_only;    /* not for a user context */
+	bool any_pd;	     /* its WQEs may change keys of every PD, and move them to another */
 	bool srq_by_packet;  /* each request names the shared queue it is for: XRC */
 	/* The packet of a SEND or WRITE at byte `off`: 0; -EAGAIN, -EINPROGRESS; -EPERM: failed. */
 	int (*send)(struct nm_qp *qp, struct rc_swqe *w, uint64_t off);

@@ -78,10 +78,12 @@ static const char *may_change(const struct nm_qp *qp, const struct nm_mkey *m,
 
 	if (!m->umr_en)
 		return "it was created without umr_en";
-	if (m->pdn != qp->pdn)
+	if (m->pdn != qp->pdn && !qp->service->any_pd)
 		return "it belongs to another PD";
-	if (PRM_GET(mkc, mkc, pd) != m->pdn)
-		return "a WQE cannot move it to another PD";
+	if (PRM_GET(mkc, mkc, pd) != m->pdn && !qp->service->any_pd)
+		return "a WQE of such a QP cannot move it to another PD";
+	if (!nm_obj_get(qp->obj.nic, NM_OBJ_PD, PRM_GET(mkc, mkc, pd)))
+		return "the PD that it is to move to does not exist";
 	if ((wr->umr_flags & NM_UMR_NEED_FREE) && !m->free)
 		return "it is bound, and only a free key may be bound";
 	if ((wr->umr_flags & NM_UMR_NEED_LIVE) && m->free)
@@ -161,8 +163,10 @@ static const char *change(struct nm_qp *qp, struct nm_mkey *m, const uint8_t *mk
 		       req->umr_list ? req->umr_list + (size_t)i * UMR_OCTWORD
 				     : nm_wqe_octoword(&req->ring, wr->wqe_idx, NM_UMR_XLT_OW + i),
 		       UMR_OCTWORD);
+	nm_obj_get(qp->obj.nic, NM_OBJ_PD, m->pdn)->users--;
 	memcpy(m->mkc, mkc, sizeof(m->mkc));
 	nm_mkey_decode(m);
+	nm_obj_get(qp->obj.nic, NM_OBJ_PD, m->pdn)->users++;
 	why = nm_mkey_translate(m);
 	if (why) {
 		PRM_SET(mkc, m->mkc, free, 1);

@@ -5,11 +5,20 @@
 
 #define RECV_WQE_FAULTS (1u << RC_CAUSE_RECV_LKEY | 1u << RC_CAUSE_RECV_WQE)
 
+#define MANAGEMENT_(qp)                                                                            \
+	{                                                                                          \
+		.name = (qp), .opcode_base = ROCE_BASE_UD, .wqe_st = PRM_QP_ST_UD,                 \
+		.driver_only = true, .fatal = RECV_WQE_FAULTS | 1u << RC_CAUSE_RECV_LENGTH,        \
+		.send = ud_send, .request = ur_request, .respond = ur_respond,                     \
+		.receive = ud_receive, .refused = ur_refused, .not_ready = ur_not_ready,           \
+	}
+
 static const struct nm_service services[] = {
 	[PRM_QP_ST_RC] =
 		{
 			.name = "RC",
 			.opcode_base = ROCE_BASE_RC,
+			.wqe_st = PRM_QP_ST_RC,
 			.reliable = true,
 			.connected = true,
 			.send = rc_send_data,
@@ -25,6 +34,7 @@ static const struct nm_service services[] = {
 		{
 			.name = "UC",
 			.opcode_base = ROCE_BASE_UC,
+			.wqe_st = PRM_QP_ST_UC,
 			.connected = true,
 			.fatal = RECV_WQE_FAULTS,
 			.send = rc_send_data,
@@ -38,6 +48,7 @@ static const struct nm_service services[] = {
 		{
 			.name = "UD",
 			.opcode_base = ROCE_BASE_UD,
+			.wqe_st = PRM_QP_ST_UD,
 			/* A buffer that is too small: seen of ConnectX; IBTA 9.8.3 would drop. */
 			.fatal = RECV_WQE_FAULTS | 1u << RC_CAUSE_RECV_LENGTH,
 			.send = ud_send,
@@ -47,10 +58,33 @@ static const struct nm_service services[] = {
 			.refused = ur_refused,
 			.not_ready = ur_not_ready,
 		},
+	/* Queue pairs 0 and 1 (IBTA 13.5): datagrams as the driver sends them; no MAD comes. */
+	[PRM_QP_ST_QP0] = MANAGEMENT_("QP0"),
+	[PRM_QP_ST_QP1] = MANAGEMENT_("QP1"),
+	/* Connected to nobody: its WQEs change keys. */
+	[PRM_QP_ST_UMR] =
+		{
+			.name = "UMR",
+			.opcode_base = ROCE_BASE_RC,
+			.wqe_st = PRM_QP_ST_UMR,
+			.reliable = true,
+			.connected = true,
+			.driver_only = true,
+			.any_pd = true,
+			.send = rc_send_data,
+			.request = rc_req_run,
+			.respond = rc_resp_run,
+			.reply = rc_reply_run,
+			.timeout = rc_timeout,
+			.receive = rc_receive,
+			.refused = rc_refused,
+			.not_ready = rc_not_ready,
+		},
 	[PRM_QP_ST_XRC] =
 		{
 			.name = "XRC",
 			.opcode_base = ROCE_BASE_XRC,
+			.wqe_st = PRM_QP_ST_XRC,
 			.reliable = true,
 			.connected = true,
 			.srq_by_packet = true,

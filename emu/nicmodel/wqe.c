@@ -25,7 +25,7 @@ static const struct wqe_format {
 } formats[] = {
 	{PRM_WQE_NOP, NM_WR_NOP, 1, ANY_, false, false, "NOP"},
 	{PRM_WQE_WAIT, NM_WR_WAIT, 2, ANY_, false, false, "WAIT"},
-	{PRM_WQE_UMR, NM_WR_UMR, NM_UMR_XLT_OW, ST_(RC) | ST_(UC), false, false, "UMR"},
+	{PRM_WQE_UMR, NM_WR_UMR, NM_UMR_XLT_OW, ST_(RC) | ST_(UC) | ST_(UMR), false, false, "UMR"},
 	{PRM_WQE_DUMP, NM_WR_DUMP, 1, ANY_, false, false, "DUMP"},
 	{PRM_WQE_RDMA_WRITE, NM_WR_WRITE, 2, ST_(RC) | ST_(UC) | ST_(XRC), false, true,
 	 "RDMA WRITE"},

@@ -65,4 +65,32 @@ struct nm_space *space_copy_create(const struct space_copy_config *config);
 uint32_t space_copy_pending(const struct nm_space *space);
 void space_copy_destroy(struct nm_space *space);
 
+/*
+ * A guest's memory: addresses are the guest's, its ranges come as files and go. Each address has
+ * one place in this process for as long as the space lives, so a pointer that map() gave is right
+ * again when a range has gone and come back (firmware remaps low memory many times); while it is
+ * gone an access through the guard is -EFAULT, and never another's memory.
+ *
+ * Changing ranges is not thread-safe, and must not overlap with the NIC's accesses: its lock is the
+ * caller's to hold.
+ */
+#define SPACE_GUEST_BYTES (UINT64_C(1) << 40)
+enum { SPACE_GUEST_RANGES = 1024 };
+/* NULL: no address space for it. */
+struct nm_space *space_guest_create(void);
+void space_guest_destroy(struct nm_space *space);
+/*
+ * [addr, addr+len) is [off, off+len) of the file `fd` (the caller's to close), or has no bytes
+ * (fd < 0). All in pages of 4 KiB. 0; -EINVAL: not pages, or the file is shorter; -EEXIST: overlaps
+ * a range; -ENOSPC: too many ranges, or beyond SPACE_GUEST_BYTES; errno of mmap().
+ */
+int space_guest_map(struct nm_space *space, uint64_t addr, uint64_t len, int fd, uint64_t off,
+		    bool write);
+/* Exactly one range of before: 0 or -ENOENT. */
+int space_guest_unmap(struct nm_space *space, uint64_t addr, uint64_t len);
+void space_guest_unmap_all(struct nm_space *space);
+/* `len` bytes between a guest's address and `local`: 0 or -EFAULT (some may have been copied). */
+int space_guest_copy(struct nm_space *space, uint64_t addr, void *local, uint64_t len,
+		     bool to_guest);
+
 #endif

@@ -42,6 +42,7 @@
 	X(QP_2RST, 0x50a)                                                                          \
 	X(QUERY_QP, 0x50b)                                                                         \
 	X(SQD_RTS_QP, 0x50c)                                                                       \
+	X(MAD_IFC, 0x50d)                                                                          \
 	X(INIT2INIT_QP, 0x50e)                                                                     \
 	X(SQD2SQD_QP, 0x511)                                                                       \
 	X(CREATE_SRQ, 0x700)                                                                       \
@@ -58,6 +59,7 @@
 	X(QUERY_ROCE_ADDRESS, 0x760)                                                               \
 	X(SET_ROCE_ADDRESS, 0x761)                                                                 \
 	X(QUERY_HCA_VPORT_CONTEXT, 0x762)                                                          \
+	X(MODIFY_HCA_VPORT_CONTEXT, 0x763)                                                         \
 	X(QUERY_HCA_VPORT_GID, 0x764)                                                              \
 	X(QUERY_HCA_VPORT_PKEY, 0x765)                                                             \
 	X(QUERY_Q_COUNTER, 0x773)                                                                  \
@@ -131,8 +133,10 @@ enum prm_qp_st {
 	PRM_QP_ST_UD = 2,
 	PRM_QP_ST_XRC = 3,
 	PRM_QP_ST_DCI = 5,
+	PRM_QP_ST_QP0 = 7,
 	PRM_QP_ST_QP1 = 8,
 	PRM_QP_ST_RAW = 9,
+	PRM_QP_ST_UMR = 12, /* the driver's own, for keys of every PD */
 };
 
 enum prm_rq_type { PRM_RQ_REGULAR = 0, PRM_RQ_SRQ = 1, PRM_RQ_CRQ = 2, PRM_RQ_NONE = 3 };
@@ -230,6 +234,8 @@ enum prm_event_type {
 	PRM_EVENT_CQ_ERROR = 0x04,
 	PRM_EVENT_WQ_CATAS_ERROR = 0x05,
 	PRM_EVENT_PORT_CHANGE = 0x09,
+	PRM_EVENT_COMMAND = 0x0a,
+	PRM_EVENT_PAGE_REQUEST = 0x0b,
 	PRM_EVENT_WQ_INVAL_REQ_ERROR = 0x10,
 	PRM_EVENT_WQ_ACCESS_ERROR = 0x11,
 	PRM_EVENT_SRQ_CATAS_ERROR = 0x12,
@@ -272,6 +278,25 @@ enum prm_cap_type {
 	PRM_CAP_CRYPTO = 0x1a,
 	PRM_CAP_GENERAL_2 = 0x20,
 };
+
+/* Delivery status of a command queue entry (PRM, command queue entry layout; as the driver prints
+ * them). */
+enum prm_delivery {
+	PRM_DELIVERY_OK = 0x0,
+	PRM_DELIVERY_SIGNATURE = 0x1,
+	PRM_DELIVERY_TOKEN = 0x2,
+	PRM_DELIVERY_BLOCK_NUMBER = 0x3,
+	PRM_DELIVERY_OUT_POINTER = 0x4,
+	PRM_DELIVERY_IN_POINTER = 0x5,
+	PRM_DELIVERY_INTERNAL = 0x6,
+	PRM_DELIVERY_IN_LENGTH = 0x7,
+	PRM_DELIVERY_OUT_LENGTH = 0x8,
+	PRM_DELIVERY_TYPE = 0x10,
+};
+
+/* QUERY_PAGES and MANAGE_PAGES op_mod. */
+enum prm_pages_for { PRM_PAGES_BOOT = 1, PRM_PAGES_INIT = 2, PRM_PAGES_REGULAR = 3 };
+enum prm_pages_do { PRM_PAGES_CANNOT_GIVE = 0, PRM_PAGES_GIVE = 1, PRM_PAGES_TAKE = 2 };
 
 /* Doorbell offsets in a 4 KiB UAR page (PRM, UAR page format). */
 enum prm_uar_offset {

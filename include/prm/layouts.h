@@ -424,6 +424,7 @@
 	Q(hca_vport_context, port_guid, 0x30)                                                      \
 	Q(hca_vport_context, node_guid, 0x38)                                                      \
 	F(hca_vport_context, cap_mask1, 0x40, 31, 0)                                               \
+	F(hca_vport_context, cap_mask1_field_select, 0x44, 31, 0)                                  \
 	F(hca_vport_context, cap_mask2, 0x48, 31, 0)                                               \
 	F(hca_vport_context, lid, 0x60, 31, 16)                                                    \
 	F(hca_vport_context, init_type_reply, 0x60, 11, 8)                                         \
@@ -435,6 +436,31 @@
 	F(hca_vport_context, pkey_violation_counter, 0x68, 15, 0)
 #define PRM_FIELDS_query_hca_vport_context_out(F, Q, B)                                            \
 	B(query_hca_vport_context_out, hca_vport_context, 0x10, 0x200)
+#define PRM_FIELDS_modify_hca_vport_context_in(F, Q, B)                                            \
+	F(modify_hca_vport_context_in, port_num, 0x08, 19, 16)                                     \
+	F(modify_hca_vport_context_in, vport_number, 0x08, 15, 0)                                  \
+	B(modify_hca_vport_context_in, hca_vport_context, 0x10, 0x200)
+#define PRM_FIELDS_mad_ifc_in(F, Q, B)                                                             \
+	F(mad_ifc_in, port, 0x08, 7, 0)                                                            \
+	B(mad_ifc_in, mad, 0x10, 0x100)
+#define PRM_FIELDS_mad_ifc_out(F, Q, B)	   B(mad_ifc_out, response_mad_packet, 0x10, 0x100)
+#define PRM_FIELDS_enable_hca_in(F, Q, B)  F(enable_hca_in, function_id, 0x08, 15, 0)
+#define PRM_FIELDS_query_pages_in(F, Q, B) F(query_pages_in, function_id, 0x08, 15, 0)
+#define PRM_FIELDS_query_pages_out(F, Q, B)                                                        \
+	F(query_pages_out, function_id, 0x08, 15, 0)                                               \
+	F(query_pages_out, num_pages, 0x0c, 31, 0)
+#define PRM_FIELDS_manage_pages_in(F, Q, B)                                                        \
+	F(manage_pages_in, function_id, 0x08, 15, 0)                                               \
+	F(manage_pages_in, input_num_entries, 0x0c, 31, 0)                                         \
+	B(manage_pages_in, pas, 0x10, 0x0)
+#define PRM_FIELDS_manage_pages_out(F, Q, B)                                                       \
+	F(manage_pages_out, output_num_entries, 0x08, 31, 0)                                       \
+	B(manage_pages_out, pas, 0x10, 0x0)
+#define PRM_FIELDS_pvlc_reg(F, Q, B)                                                               \
+	F(pvlc_reg, local_port, 0x00, 23, 16)                                                      \
+	F(pvlc_reg, vl_hw_cap, 0x04, 3, 0)                                                         \
+	F(pvlc_reg, vl_admin, 0x08, 3, 0)                                                          \
+	F(pvlc_reg, vl_operational, 0x0c, 3, 0)
 #define PRM_FIELDS_query_hca_vport_gid_out(F, Q, B)                                                \
 	F(query_hca_vport_gid_out, gids_num, 0x0c, 31, 16)                                         \
 	B(query_hca_vport_gid_out, gid, 0x10, 0x0)
@@ -558,6 +584,15 @@
 	S(query_nic_vport_context_out, 0x110)                                                      \
 	S(hca_vport_context, 0x200)                                                                \
 	S(query_hca_vport_context_out, 0x210)                                                      \
+	S(modify_hca_vport_context_in, 0x210)                                                      \
+	S(mad_ifc_in, 0x110)                                                                       \
+	S(mad_ifc_out, 0x110)                                                                      \
+	S(enable_hca_in, 0x10)                                                                     \
+	S(query_pages_in, 0x10)                                                                    \
+	S(query_pages_out, 0x10)                                                                   \
+	S(manage_pages_in, 0x10)                                                                   \
+	S(manage_pages_out, 0x10)                                                                  \
+	S(pvlc_reg, 0x10)                                                                          \
 	S(query_hca_vport_gid_out, 0x10)                                                           \
 	S(query_hca_vport_pkey_in, 0x10)                                                           \
 	S(query_hca_vport_pkey_out, 0x10)                                                          \
