@@ -167,6 +167,9 @@ static int vfu_irq_info(struct call *c)
 	memcpy(&info, c->m->body, sizeof(info));
 	if (info.argsz < sizeof(info) || info.index >= IRQ_KINDS)
 		return EINVAL;
+	/* Without error reporting: as a kernel says it, so that a client need not warn of it. */
+	if (info.index == VFIO_PCI_ERR_IRQ_INDEX)
+		return EINVAL;
 	info.argsz = sizeof(info);
 	info.count = irq_count(c->v, info.index);
 	info.flags = info.count ? VFIO_IRQ_INFO_EVENTFD | VFIO_IRQ_INFO_NORESIZE : 0;
