@@ -32,6 +32,7 @@ static void stop(void)
 {
 	nothing_lives();
 	cr_assert_eq(doca_gpu_destroy(gpu), DOCA_SUCCESS);
+	cr_assert_eq(fake.blocks, 0);
 }
 
 TestSuite(engine_export, .init = start, .fini = stop);

@@ -22,6 +22,7 @@ static void cuda_is_clean(void)
 	cr_assert_eq(fake_cuda.contexts, 0);
 	cr_assert_eq(fake_cuda.streams, 0);
 	cr_assert_eq(fake_cuda.depth, 0, "every push has its pop");
+	cr_assert_eq(fake.blocks, 0);
 }
 
 Test(engine_gpu, host_memory_takes_a_pci_address_or_cpu)

@@ -5,7 +5,7 @@
 
 #include "engine_verbs.h"
 
-TestSuite(engine_modify, .init = fake_reset);
+TestSuite(engine_modify, .init = fake_reset, .fini = nothing_lives);
 
 #define A(name) DOCA_VERBS_QP_ATTR_##name
 enum {
@@ -72,7 +72,6 @@ static void drop_link(struct link *l)
 	doca_verbs_ah_attr_destroy(l->ah);
 	cr_assert_eq(doca_verbs_qp_destroy(l->qp), DOCA_SUCCESS);
 	cr_assert_eq(doca_verbs_cq_destroy(l->cq), DOCA_SUCCESS);
-	nothing_lives();
 }
 
 Test(engine_modify, rst2init_mailbox)
@@ -179,6 +178,7 @@ Test(engine_modify, roce_v1_has_no_udp_port)
 	cr_assert_eq(move(&l, DOCA_VERBS_QP_STATE_INIT, INIT_MASK), DOCA_SUCCESS);
 	cr_assert_eq(move(&l, DOCA_VERBS_QP_STATE_RTR, RTR_MASK), DOCA_SUCCESS);
 	cr_assert_eq(be32_at(fake_input(INIT2RTR), PATH + 0x20), 0);
+	drop_link(&l);
 }
 
 Test(engine_modify, rtr2rts_and_later_mailboxes)

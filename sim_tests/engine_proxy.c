@@ -21,7 +21,14 @@ static void start(void)
 	cr_assert_eq(doca_gpu_create("cpu", &gpu), DOCA_SUCCESS);
 }
 
-TestSuite(engine_proxy, .init = start);
+static void stop(void)
+{
+	cr_assert_eq(doca_gpu_destroy(gpu), DOCA_SUCCESS);
+	cr_assert_eq(fake.objects + fake.umems + fake.uars, 0);
+	cr_assert_eq(fake.blocks, 0);
+}
+
+TestSuite(engine_proxy, .init = start, .fini = stop);
 
 static struct doca_gpu_verbs_qp_hl *make_hl(enum doca_gpu_dev_verbs_nic_handler handler,
 					    enum doca_gpu_verbs_send_dbr_mode_ext ext)

@@ -8,7 +8,7 @@
 
 #include "engine_verbs.h"
 
-TestSuite(engine_verbs, .init = fake_reset);
+TestSuite(engine_verbs, .init = fake_reset, .fini = nothing_lives);
 
 Test(engine_verbs, device_attributes_are_what_device_and_firmware_say)
 {
@@ -61,7 +61,6 @@ Test(engine_verbs, umem_registers_memory_or_a_dmabuf)
 	cr_assert_eq(fake.last_umem.dmabuf_fd, 5);
 	cr_assert_eq(fake.last_umem.comp_mask, 1);
 	cr_assert_eq(doca_verbs_umem_destroy(umem), DOCA_SUCCESS);
-	nothing_lives();
 }
 
 Test(engine_verbs, umem_errors_keep_their_kind)
@@ -96,7 +95,6 @@ Test(engine_verbs, uar_has_a_register_and_one_for_queues_without_record)
 	cr_assert_eq((char *)reg - (char *)dbr_less, 0x800 - 0x600);
 	cr_assert_neq(id, 0);
 	cr_assert_eq(doca_verbs_uar_destroy(uar), DOCA_SUCCESS);
-	nothing_lives();
 }
 
 Test(engine_verbs, create_cq_mailbox_of_a_cq_with_own_memory)
@@ -131,7 +129,6 @@ Test(engine_verbs, create_cq_mailbox_of_a_cq_with_own_memory)
 		cr_assert_eq(cqe[i * 64 + 63], 0xf1, "entry %u reads as not written", i);
 	cr_assert_neq(doca_verbs_cq_get_cqn(cq), 0);
 	cr_assert_eq(doca_verbs_cq_destroy(cq), DOCA_SUCCESS);
-	nothing_lives();
 }
 
 Test(engine_verbs, external_memory_is_used_where_its_offset_says)
@@ -173,7 +170,6 @@ Test(engine_verbs, external_memory_is_used_where_its_offset_says)
 	cr_assert_eq(doca_verbs_cq_destroy(cq), DOCA_SUCCESS);
 	doca_verbs_cq_attr_destroy(attr);
 	cr_assert_eq(doca_verbs_umem_destroy(umem), DOCA_SUCCESS);
-	nothing_lives();
 }
 
 Test(engine_verbs, cq_sizes_are_powers_of_two)
@@ -228,10 +224,7 @@ Test(engine_verbs, create_qp_mailbox)
 	cr_assert_null(rq);
 	cr_assert_eq((char *)dbr - (char *)sq, 64 * 64);
 	cr_assert_neq(doca_verbs_qp_get_qpn(qp), 0);
-	doca_verbs_qp_init_attr_destroy(attr);
-	cr_assert_eq(doca_verbs_qp_destroy(qp), DOCA_SUCCESS);
-	cr_assert_eq(doca_verbs_cq_destroy(cq), DOCA_SUCCESS);
-	nothing_lives();
+	drop_queues(attr, qp, cq);
 }
 
 Test(engine_verbs, a_qp_in_memory_of_the_callers_tells_the_firmware_its_offset)
@@ -253,11 +246,8 @@ Test(engine_verbs, a_qp_in_memory_of_the_callers_tells_the_firmware_its_offset)
 	cr_assert_eq(sq, memory + 0x1c0);
 	cr_assert_eq(be64_at(fake_input(CREATE_QP), 0x100), 0x1c0, "wq_umem_offset");
 	cr_assert_eq(be64_at(fake_input(CREATE_QP) + QPC, 0xa0), 0x2ff8, "dbr_addr");
-	doca_verbs_qp_init_attr_destroy(attr);
-	cr_assert_eq(doca_verbs_qp_destroy(qp), DOCA_SUCCESS);
-	cr_assert_eq(doca_verbs_cq_destroy(cq), DOCA_SUCCESS);
+	drop_queues(attr, qp, cq);
 	cr_assert_eq(doca_verbs_umem_destroy(umem), DOCA_SUCCESS);
-	nothing_lives();
 }
 
 Test(engine_verbs, a_ring_whose_depth_has_17_bits_is_refused)
@@ -271,10 +261,7 @@ Test(engine_verbs, a_ring_whose_depth_has_17_bits_is_refused)
 	cr_assert_eq(doca_verbs_qp_create(fake_pd.context, attr, &qp), DOCA_ERROR_INVALID_VALUE);
 	doca_verbs_qp_init_attr_set_sq_wr(attr, 32768);
 	cr_assert_eq(doca_verbs_qp_create(fake_pd.context, attr, &qp), DOCA_SUCCESS);
-	doca_verbs_qp_init_attr_destroy(attr);
-	cr_assert_eq(doca_verbs_qp_destroy(qp), DOCA_SUCCESS);
-	cr_assert_eq(doca_verbs_cq_destroy(cq), DOCA_SUCCESS);
-	nothing_lives();
+	drop_queues(attr, qp, cq);
 }
 
 Test(engine_verbs, core_direct_is_asked_for_only_where_the_device_has_it)
@@ -287,6 +274,7 @@ Test(engine_verbs, core_direct_is_asked_for_only_where_the_device_has_it)
 	doca_verbs_qp_init_attr_set_core_direct_master(attr, 1);
 	cr_assert_eq(doca_verbs_qp_create(fake_pd.context, attr, &qp), DOCA_SUCCESS);
 	cr_assert_eq(be32_at(fake_input(CREATE_QP) + QPC, 0x90) & 1, 0);
+	drop_queues(attr, qp, cq);
 }
 
 Test(engine_verbs, receive_queue_lies_before_the_send_queue)
@@ -313,6 +301,7 @@ Test(engine_verbs, receive_queue_lies_before_the_send_queue)
 	cr_assert_eq(be32_at(qpc, 0x08) >> 16 & 7, 2, "log_rq_stride counts from 16 bytes");
 	cr_assert_eq(be32_at(qpc, 0xac) >> 24 & 7, 0, "regular RQ");
 	cr_assert_eq(be32_at(qpc, 0x9c), doca_verbs_cq_get_cqn(cq));
+	drop_queues(attr, qp, cq);
 }
 
 Test(engine_verbs, qp_without_record_rings_another_register)
@@ -331,6 +320,7 @@ Test(engine_verbs, qp_without_record_rings_another_register)
 	cr_assert_eq((uintptr_t)doca_verbs_qp_get_uar_addr(qp) & 0xfff, 0x600);
 	doca_verbs_qp_init_attr_set_emulate_no_dbr_ext(attr, true);
 	cr_assert_eq(doca_verbs_qp_create(fake_pd.context, attr, &qp), DOCA_ERROR_INVALID_VALUE);
+	drop_queues(attr, qp, cq);
 }
 
 Test(engine_verbs, impossible_qps_are_refused)
@@ -369,6 +359,7 @@ Test(engine_verbs, impossible_qps_are_refused)
 	doca_verbs_qp_init_attr_set_qp_type(attr, DOCA_VERBS_QP_TYPE_RC);
 	cr_assert_eq(doca_verbs_qp_create(fake_pd.context, attr, &qp), DOCA_SUCCESS);
 	cr_assert_eq(fake.command[CREATE_QP].count, 1, "only the good one reached the firmware");
+	drop_queues(attr, qp, cq);
 }
 
 /* ---- modify ---- */
@@ -406,7 +397,6 @@ Test(engine_verbs, create_rmp_mailbox_and_chained_list)
 	cr_assert_eq(be64_at(in, 0x60), 256, "dbr_addr");
 	doca_verbs_srq_init_attr_destroy(attr);
 	cr_assert_eq(doca_verbs_srq_destroy(srq), DOCA_SUCCESS);
-	nothing_lives();
 }
 
 Test(engine_verbs, an_rdma_core_without_umem_reg_ex_serves_plain_memory)

@@ -31,6 +31,7 @@ static inline void nothing_lives(void)
 	cr_assert_eq(fake.umems, 0);
 	cr_assert_eq(fake.uars, 0);
 	cr_assert_eq(fake.ahs, 0);
+	cr_assert_eq(fake.blocks, 0);
 }
 
 static inline struct doca_verbs_cq *make_cq(uint32_t size)
@@ -66,6 +67,14 @@ static inline struct doca_verbs_qp *make_qp(struct doca_verbs_cq *cq)
 	cr_assert_eq(doca_verbs_qp_create(fake_pd.context, attr, &qp), DOCA_SUCCESS);
 	doca_verbs_qp_init_attr_destroy(attr);
 	return qp;
+}
+
+static inline void drop_queues(struct doca_verbs_qp_init_attr *attr, struct doca_verbs_qp *qp,
+			       struct doca_verbs_cq *cq)
+{
+	cr_assert_eq(doca_verbs_qp_init_attr_destroy(attr), DOCA_SUCCESS);
+	cr_assert_eq(doca_verbs_qp_destroy(qp), DOCA_SUCCESS);
+	cr_assert_eq(doca_verbs_cq_destroy(cq), DOCA_SUCCESS);
 }
 
 #endif
