@@ -7,6 +7,11 @@
  * Where the machine has no CUDA device, or the GPU is named "cpu", all memory kinds are host memory
  * and "GPU address" below means a host address; every call works the same.
  *
+ * Errors: NULL, where nothing else is said, and an object of another GPU give INVALID_VALUE. A call
+ * that fails leaves its results as they were, or NULL, and nothing behind; it can be made again.
+ * DRIVER: rdma-core, the firmware or CUDA refused. NOT_FOUND: libibverbs or libmlx5 is missing.
+ * What gives GPU memory and contexts back cannot fail: what CUDA then keeps is CUDA's.
+ *
  * Threads: a struct doca_gpu may be used by any number of threads. A struct doca_gpu_verbs_qp
  * belongs to one thread at a time, except doca_gpu_verbs_cpu_proxy_progress(), which may run in
  * another one while the kernel works, between export and unexport. No function may be called with
@@ -159,7 +164,8 @@ doca_error_t doca_gpu_verbs_can_gpu_register_uar(void *db, bool *out_can_registe
 
 /*
  * Maps the doorbell register at host address sq_db for GPUs; counted, so that QPs may share one.
- * doca_gpu_verbs_unexport_uar() takes the address that export gave. DRIVER: CUDA refused.
+ * doca_gpu_verbs_unexport_uar() takes the address that export gave. DRIVER: CUDA refused; the
+ * address is given back all the same.
  */
 doca_error_t doca_gpu_verbs_export_uar(uint64_t *sq_db, uint64_t **uar_addr_gpu);
 doca_error_t doca_gpu_verbs_unexport_uar(uint64_t *uar_addr_gpu);

@@ -10,6 +10,9 @@
  * 0 (or NULL, or the first enum value; exceptions are marked) for a NULL object.
  * - Objects are created by *_create, owned by the caller and given back with *_destroy. An object
  * must not be destroyed while another one uses it: umem and UAR outlive their queues, a CQ its QPs.
+ * - A *_create that fails leaves nothing behind and its result as it was, or NULL. A *_destroy that
+ * fails (DRIVER, say because another object uses this one) keeps the object, and can be called
+ * again.
  * - A setter keeps pointers, never copies what they point to. Values that depend on the device are
  *   checked where they are used, by *_create or doca_verbs_qp_modify().
  * - No object may be used by two threads at once; different objects may.
