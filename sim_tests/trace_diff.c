@@ -344,6 +344,63 @@ Test(trace_diff, a_number_must_stand_for_the_same_object_everywhere)
 	diff_free(&diff);
 }
 
+Test(trace_diff, a_peers_key_may_have_the_number_of_one_of_ours)
+{
+	struct run run = another_day;
+
+	run.rkey = usual.rkey;
+	run.mkey = usual.mkey;
+	set_up(&a, &usual);
+	create_mkey(&a, &usual, usual.rkey); /* the peer's number, but here */
+	set_up(&b, &run);
+	create_mkey(&b, &run, 0x70001);
+	for (uint16_t i = 0; i < 2; i++) {
+		wqe(&a, &usual, i, usual.mkey);
+		wqe(&b, &run, i, run.mkey);
+	}
+	compare(&diff, &a, &b);
+	cr_expect_eq(diff.n, 0, "%s %s", diff.n ? diff.v[0].what : "",
+		     diff.n ? diff.v[0].field : "");
+	diff_free(&diff);
+}
+
+Test(trace_diff, what_a_peer_asks_for_is_in_our_region_whatever_its_keys_numbers)
+{
+	struct run in = usual, run = another_day;
+
+	run.rkey = run.mkey; /* the peer's key has the number of ours */
+	in.remote = in.local;
+	in.rkey = in.mkey;
+	set_up(&a, &usual);
+	wqe(&a, &usual, 0, usual.mkey);
+	packet(&a, &in, REC_RX, 0);
+	set_up(&b, &run);
+	wqe(&b, &run, 0, run.mkey);
+	run.remote = run.local;
+	packet(&b, &run, REC_RX, 0);
+	compare(&diff, &a, &b);
+	cr_expect_eq(diff.n, 0, "%s %s", diff.n ? diff.v[0].what : "",
+		     diff.n ? diff.v[0].field : "");
+	diff_free(&diff);
+}
+
+Test(trace_diff, a_remote_key_of_this_host_has_its_region)
+{
+	struct run run = usual;
+
+	run.remote = run.local;
+	run.rkey = run.mkey;
+	set_up(&a, &run);
+	wqe(&a, &run, 0, run.mkey);
+	set_up(&b, &run);
+	run.offset += 4;
+	wqe(&b, &run, 0, run.mkey);
+	compare(&diff, &a, &b);
+	cr_assert_eq(diff.n, 2);
+	expect_field(&diff.v[0], "RDMA_WRITE", "raddr.va", "+128", "+132", 1);
+	diff_free(&diff);
+}
+
 Test(trace_diff, a_record_that_is_missing_is_told_and_shifts_nothing)
 {
 	play(&a, &usual);

@@ -78,6 +78,7 @@ enum space {
 	SPACE_UAR,
 	SPACE_UMEM,
 	SPACE_KEY,
+	SPACE_PEER_KEY, /* a peer's may have the numbers of ours */
 	SPACE_RQ,
 	SPACE_XRCD,
 	SPACE_UID,
@@ -94,8 +95,9 @@ struct field_role {
 
 struct field_role field_role(const struct rec_event *ev, const struct field_list *l,
 			     const struct field *f);
-/* The key beside an address: NULL if there is none. */
-const struct field *field_key(const struct field_list *l, const struct field *f);
+/* The key beside an address, and whether it is a remote one. NULL: there is none. */
+const struct field *field_key(const struct field_list *l, const struct field *f, bool *remote);
+enum { KEY_SHIFT = 8 }; /* a key is an index and 8 bits of the program's choice */
 /* What a record is about, as a word: `CREATE_QP`, `QUERY_HCA_CAP:0x41`, `RC_WRITE_only`. */
 enum { WHAT_MAX = 64 };
 void what_of(const struct rec_event *ev, const struct field_list *l, char what[WHAT_MAX]);
@@ -126,7 +128,8 @@ struct stream {
 
 struct key_base {
 	uint32_t key, seq; /* from this record on */
-	uint64_t base;
+	bool peer; /* a peer's key, whose region is not known: base is the first address used */
+	uint64_t base, len;
 };
 
 struct trace {
@@ -149,8 +152,12 @@ int trace_load(struct trace *t, FILE *f, uint32_t kinds, bool program, char *why
 void trace_free(struct trace *t);
 /* The fields of a record, into l, which is cleared first. */
 void trace_fields(const struct trace *t, const struct trace_record *r, struct field_list *l);
-/* Where the memory of a key begins, for a record. False: not known. */
-bool trace_base(const struct trace *t, uint32_t key, uint32_t seq, uint64_t *base);
+/*
+ * Where the memory of a key begins, for an address in a record. A remote key is one of this host's
+ * if the address is in its region, else a peer's. False: not known.
+ */
+bool trace_base(const struct trace *t, uint32_t key, bool remote, uint32_t seq, uint64_t addr,
+		uint64_t *base);
 
 /* ---- trace_align.c ---- */
 

@@ -205,11 +205,13 @@ struct address {
 static struct address address_of(const struct trace *t, const struct trace_record *r,
 				 const struct field_list *l, const struct field *f)
 {
-	const struct field *key = field_key(l, f);
+	bool remote;
+	const struct field *key = field_key(l, f, &remote);
 	struct address at = {0};
 	uint64_t base;
 
-	if (!key || !trace_base(t, (uint32_t)key->number >> 8, r->seq, &base))
+	if (!key ||
+	    !trace_base(t, (uint32_t)key->number >> KEY_SHIFT, remote, r->seq, f->number, &base))
 		return at;
 	return (struct address){true, f->number - base};
 }

@@ -40,23 +40,59 @@ static bool grow(void **v, uint32_t n, uint32_t *cap, size_t size)
 
 /* ---- where the memory of keys begins ---- */
 
-bool trace_base(const struct trace *t, uint32_t key, uint32_t seq, uint64_t *base)
+/* The newest region of a key that has the address; of a peer's key the one that is known. */
+static const struct key_base *find_base(const struct trace *t, uint32_t key, bool peer,
+					uint32_t seq, uint64_t addr, bool anywhere)
 {
 	for (uint32_t i = t->nbases; i--;) {
-		if (t->bases[i].key == key && t->bases[i].seq <= seq) {
-			*base = t->bases[i].base;
-			return true;
-		}
+		const struct key_base *k = &t->bases[i];
+
+		if (k->key == key && k->seq <= seq && k->peer == peer &&
+		    (anywhere || addr - k->base < k->len))
+			return k;
 	}
-	return false;
+	return NULL;
 }
 
-static bool add_base(struct trace *t, uint32_t key, uint32_t seq, uint64_t base)
+bool trace_base(const struct trace *t, uint32_t key, bool remote, uint32_t seq, uint64_t addr,
+		uint64_t *base)
+{
+	const struct key_base *k = find_base(t, key, false, seq, addr, !remote);
+
+	if (!k && remote)
+		k = find_base(t, key, true, seq, addr, true);
+	if (k)
+		*base = k->base;
+	return k != NULL;
+}
+
+static bool add_base(struct trace *t, const struct key_base *base)
 {
 	if (!GROW(t->bases, t->nbases, t->bases_cap))
 		return false;
-	t->bases[t->nbases++] = (struct key_base){key, seq, base};
+	t->bases[t->nbases++] = *base;
 	return true;
+}
+
+static uint64_t number_in(const struct field_list *l, const char *name)
+{
+	const struct field *f = field_find(l, name, 0);
+
+	return f ? f->number : 0;
+}
+
+static bool learn_region(struct trace *t, const struct trace_record *r, const struct field_list *l)
+{
+	struct key_base base = {.key = (uint32_t)number_in(l, "out.body.mkey_index"),
+				.seq = r->seq,
+				.base = number_in(l, "in.body.mkc.start_addr"),
+				.len = number_in(l, "in.body.mkc.length64")
+					       ? UINT64_MAX
+					       : number_in(l, "in.body.mkc.len")};
+
+	if (r->ev.command->opcode != PRM_CMD_CREATE_MKEY || r->ev.command->status)
+		return true;
+	return add_base(t, &base);
 }
 
 /* A key of this host: its region. Of another one: the first address that was used with it. */
@@ -64,22 +100,22 @@ static bool learn_bases(struct trace *t, const struct trace_record *r, const str
 {
 	uint64_t base;
 
-	if (r->ev.head.kind == REC_COMMAND) {
-		const struct field *key = field_find(l, "out.body.mkey_index", 0);
-		const struct field *at = field_find(l, "in.body.mkc.start_addr", 0);
-
-		if (r->ev.command->opcode != PRM_CMD_CREATE_MKEY || r->ev.command->status || !key)
-			return true;
-		return add_base(t, (uint32_t)key->number, r->seq, at ? at->number : 0);
-	}
+	if (r->ev.head.kind == REC_COMMAND)
+		return learn_region(t, r, l);
 	for (uint32_t i = 0; i < l->n; i++) {
-		const struct field *key;
+		const struct field *key, *f = &l->v[i];
+		bool remote;
 
-		if (field_role(&r->ev, l, &l->v[i]).role != ROLE_ADDRESS)
+		if (field_role(&r->ev, l, f).role != ROLE_ADDRESS)
 			continue;
-		key = field_key(l, &l->v[i]);
-		if (key && !trace_base(t, (uint32_t)key->number >> 8, r->seq, &base) &&
-		    !add_base(t, (uint32_t)key->number >> 8, r->seq, l->v[i].number))
+		key = field_key(l, f, &remote);
+		if (key &&
+		    !trace_base(t, (uint32_t)key->number >> KEY_SHIFT, remote, r->seq, f->number,
+				&base) &&
+		    !add_base(t, &(struct key_base){.key = (uint32_t)key->number >> KEY_SHIFT,
+						    .seq = r->seq,
+						    .peer = remote,
+						    .base = f->number}))
 			return false;
 	}
 	return true;

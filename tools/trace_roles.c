@@ -14,7 +14,7 @@
 	}
 #define KEY                                                                                        \
 	{                                                                                          \
-		ROLE_NUMBER, SPACE_KEY, 8                                                          \
+		ROLE_NUMBER, SPACE_KEY, KEY_SHIFT                                                  \
 	}
 #define IS(role)                                                                                   \
 	{                                                                                          \
@@ -175,11 +175,19 @@ static const struct field *sibling_of(const struct field_list *l, const struct f
 	return n < (int)sizeof(other) ? field_find(l, other, (uint32_t)(f - l->v) + 1) : NULL;
 }
 
-const struct field *field_key(const struct field_list *l, const struct field *f)
+const struct field *field_key(const struct field_list *l, const struct field *f, bool *remote)
 {
 	const struct field *key = sibling_of(l, f, "rkey");
 
+	*remote = key != NULL;
 	return key ? key : sibling_of(l, f, "lkey");
+}
+
+/* A mailbox with a list of pages is as long as they are many. */
+static bool has_pages(const struct field_list *l)
+{
+	return field_find(l, "in.body.pas", 0) || field_find(l, "in.body.mtt", 0) ||
+	       field_find(l, "in.body.klm_pas_mtt", 0);
 }
 
 static struct field_role special(const struct rec_event *ev, const struct field_list *l,
@@ -190,10 +198,12 @@ static struct field_role special(const struct rec_event *ev, const struct field_
 
 		if (!strcmp(last, "number"))
 			return (struct field_role){ROLE_NUMBER, space_of_command(opcode), 0};
-		if (!strcmp(last, "in_len") &&
-		    (opcode == PRM_CMD_CREATE_UMEM || opcode == PRM_CMD_CREATE_MKEY))
-			return (struct field_role)IS(IGNORED); /* follows from the pages */
+		if (!strcmp(last, "in_len") && has_pages(l))
+			return (struct field_role)IS(IGNORED);
 	}
+	/* What a peer asks for is ours. */
+	if (!strcmp(last, "rkey") && !is(ev, REC_RX))
+		role.space = SPACE_PEER_KEY;
 	/* Within a UMEM a record has an offset, which the program chose. */
 	if (!strcmp(last, "dbr_addr"))
 		return sibling_of(l, f, "dbr_umem_valid") ? role : (struct field_role)IS(SET);
