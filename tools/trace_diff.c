@@ -20,7 +20,7 @@ static const uint32_t default_kinds =
 	KIND_BIT(REC_TX) | KIND_BIT(REC_RX) | KIND_BIT(REC_CQE) | KIND_BIT(REC_EQE) |
 	KIND_BIT(REC_STATE) | KIND_BIT(REC_DIAGNOSIS);
 static const uint32_t program_kinds =
-	KIND_BIT(REC_COMMAND) | KIND_BIT(REC_DOORBELL) | KIND_BIT(REC_FETCH) | KIND_BIT(REC_STATE);
+	KIND_BIT(REC_COMMAND) | KIND_BIT(REC_DOORBELL) | KIND_BIT(REC_FETCH);
 
 struct expectation {
 	char *pattern;
@@ -48,7 +48,7 @@ static const struct argp_option trace_diff_options[] = {
 	{.name = "program",
 	 .key = KEY_PROGRAM,
 	 .doc = "Only what the program asked of the NIC: its own commands without the answers, "
-		"doorbells, WQEs, states"},
+		"doorbells, WQEs"},
 	{.name = "expect",
 	 .key = KEY_EXPECT,
 	 .arg = "FILE",
