@@ -471,6 +471,22 @@ Test(uverbs_context, a_duplicate_of_the_descriptor_is_the_same_context)
 	cr_expect_eq(ur_pd_destroy(&again, pd), 0);
 }
 
+/* What the file says of itself comes first only because it is faster. */
+Test(uverbs_context, a_descriptor_is_the_context_of_its_file_and_no_other)
+{
+	struct ur_dev dev, other;
+	uint32_t pd;
+
+	ur_open(&dev);
+	ur_open(&other);
+	pd = ur_pd(&dev);
+	cr_assert_eq(lseek(dev.fd, 0, SEEK_SET), 0);
+	cr_expect_eq(ur_pd_destroy(&dev, pd), 0, "its position was moved");
+	pd = ur_pd(&other);
+	cr_assert_eq(dup2(other.fd, dev.fd), dev.fd);
+	cr_expect_eq(ur_pd_destroy(&dev, pd), 0, "the number means the other's file by now");
+}
+
 /* An exit code: in the child of a fork nothing may assert. */
 static int be_a_child(struct ur_dev *parents, uint32_t pd)
 {

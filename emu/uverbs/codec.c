@@ -183,29 +183,21 @@ static int run(struct uv_req *req, const struct ib_uverbs_ioctl_hdr *hdr, uint64
 
 int uv_ioctl(int fd, void *arg)
 {
+	struct uv_req req = {.fd = fd, .ctx = uv_ctx_of_fd(fd)};
 	struct ib_uverbs_ioctl_hdr hdr = {0};
-	struct uv_req *req;
 	int ret;
 
-	req = calloc(1, sizeof(*req));
-	if (!req)
-		return -ENOMEM;
-	req->fd = fd;
-	req->ctx = uv_ctx_of_fd(fd);
-	if (!req->ctx && !uv_fd_is_device(fd)) {
-		free(req);
+	if (!req.ctx && !uv_fd_is_device(fd))
 		return -ENOTTY;
-	}
-	if (req->ctx && req->ctx->dead)
+	if (req.ctx && req.ctx->dead)
 		ret = uv_refuse(EIO, "this context belongs to the parent process: open the device "
 				     "again after fork()");
 	else
 		ret = uv_copy_in(&hdr, (uintptr_t)arg, sizeof(hdr));
 	if (!ret)
-		ret = run(req, &hdr, (uintptr_t)arg);
-	if (req->ctx)
-		uv_ctx_unlock(req->ctx);
-	free(req);
+		ret = run(&req, &hdr, (uintptr_t)arg);
+	if (req.ctx)
+		uv_ctx_unlock(req.ctx);
 	return ret;
 }
 

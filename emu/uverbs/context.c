@@ -148,17 +148,44 @@ static void unlock_ctx(struct uv_ctx *ctx)
 	pthread_mutex_unlock(&ctx->lock);
 }
 
-struct uv_ctx *uv_ctx_of_fd(int fd)
+/*
+ * A memfd's position says its inode. Nobody reads or writes the file, a duplicate has the same
+ * position, and to ask for it takes half the time of fstat(), which would be half of what it takes
+ * to register memory.
+ */
+static const off_t position_mark = (off_t)1 << 62;
+
+static struct uv_ctx *ctx_at_position(off_t position)
 {
-	struct uv_ctx *ctx;
+	struct uv_ctx *ctx = contexts;
+
+	while (ctx && position != (off_t)(position_mark | ctx->ino))
+		ctx = ctx->next;
+	return ctx;
+}
+
+static struct uv_ctx *ctx_of_file(int fd)
+{
+	struct uv_ctx *ctx = contexts;
 	struct stat st;
 
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
 		return NULL;
+	while (ctx && (ctx->dev != st.st_dev || ctx->ino != st.st_ino))
+		ctx = ctx->next;
+	return ctx;
+}
+
+struct uv_ctx *uv_ctx_of_fd(int fd)
+{
+	off_t position = lseek(fd, 0, SEEK_CUR);
+	struct uv_ctx *ctx = NULL;
+
 	pthread_mutex_lock(&face_lock);
-	for (ctx = contexts; ctx; ctx = ctx->next)
-		if (ctx->dev == st.st_dev && ctx->ino == st.st_ino)
-			break;
+	if (position > position_mark)
+		ctx = ctx_at_position(position);
+	if (!ctx)
+		ctx = ctx_of_file(fd);
 	if (ctx)
 		ctx->refs++;
 	pthread_mutex_unlock(&face_lock);
@@ -513,6 +540,7 @@ static int make_file(struct uv_ctx *ctx)
 	}
 	ctx->dev = st.st_dev;
 	ctx->ino = st.st_ino;
+	(void)lseek(memfd, (off_t)(position_mark | ctx->ino), SEEK_SET); /* else fstat() says it */
 	uv_pages_start(ctx, memfd);
 	return memfd;
 }
