@@ -257,7 +257,7 @@ grep -q paths "$tmp/out" && fail "nothing of it in a namespace: $(cat "$tmp/out"
 
 # The tree goes with the last who uses it: at the end, or with the next run if gdakit was killed.
 compgen -G "$tmp/gdakit-tree-*" && fail "hooks: a tree is left behind"
-rm -f "$tmp/ready"
+rm -f "$tmp/ready" "$tmp/pid"
 "${hooks[@]}" sh -c "(trap '' HUP TERM; : >$tmp/ready; exec sleep 600) & echo \$! >$tmp/pid; wait" &
 pid=$!
 for _ in $(seq 600); do [ -e "$tmp/ready" ] && [ -s "$tmp/pid" ] && break; sleep 0.05; done
