@@ -444,9 +444,24 @@ doca_gpu_dev_verbs_get(struct doca_gpu_dev_verbs_qp *qp, struct doca_gpu_dev_ver
 	if (is_warp && has_dump && gdakit_lane_id() == 0)
 		doca_gpu_dev_verbs_mcst<resource_sharing_mode, nic_handler>(qp, daddr, out_ticket,
 									    code_opt);
-	if (blocking_mode == DOCA_GPUNETIO_VERBS_BLOCKING_MODE_ENABLED)
-		status = gdakit_qp_wait<resource_sharing_mode>(qp, *out_ticket,
-							       gdakit_patience_default());
+	if (blocking_mode == DOCA_GPUNETIO_VERBS_BLOCKING_MODE_ENABLED) {
+		/* an exclusive queue has one user at a time: lane 0 waits for the last WQE of all
+		 */
+		constexpr bool is_alone =
+			is_warp && resource_sharing_mode ==
+					   DOCA_GPUNETIO_VERBS_RESOURCE_SHARING_MODE_EXCLUSIVE;
+		uint64_t last = *out_ticket;
+
+		if (is_alone && !has_dump)
+			last = __shfl_sync(DOCA_GPUNETIO_VERBS_WARP_FULL_MASK,
+					   static_cast<unsigned long long>(last),
+					   DOCA_GPUNETIO_VERBS_WARP_SIZE - 1);
+		if (!is_alone || gdakit_lane_id() == 0)
+			status = gdakit_qp_wait<resource_sharing_mode>(qp, last,
+								       gdakit_patience_default());
+		if (is_alone)
+			status = __shfl_sync(DOCA_GPUNETIO_VERBS_WARP_FULL_MASK, status, 0);
+	}
 	if (is_warp)
 		__syncwarp(DOCA_GPUNETIO_VERBS_WARP_FULL_MASK);
 	return status;

@@ -186,6 +186,20 @@ __device__ static __noinline__ void gdakit_ring_unannounced(struct doca_gpu_dev_
 	doca_gpu_dev_verbs_submit<resource_sharing_mode>(qp, ready);
 }
 
+/*
+ * What to ring for on a collapsed CQ: all that is ready. A NIC that needs no record may have found
+ * WQEs in the ring that nobody announced, and the only CQE then names one beyond sq_wqe_pi, which
+ * says nothing until the index has caught up.
+ */
+template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode>
+__device__ static __forceinline__ uint64_t gdakit_announced_from(struct doca_gpu_dev_verbs_qp *qp,
+								 uint64_t idx)
+{
+	uint64_t pi = gdakit_load_state<resource_sharing_mode>(&qp->sq_wqe_pi);
+
+	return pi > idx ? pi : idx;
+}
+
 /* Wait for WQE `idx`, ringing for it if nobody did: 0, -EIO or -ETIMEDOUT. */
 template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode, bool has_deadline>
 __device__ static __forceinline__ int gdakit_qp_wait(struct doca_gpu_dev_verbs_qp *qp, uint64_t idx,
@@ -202,7 +216,10 @@ __device__ static __forceinline__ int gdakit_qp_wait(struct doca_gpu_dev_verbs_q
 			return status;
 		/* seldom needed, so not in each turn */
 		if (patience.turns % 32 == 0)
-			gdakit_ring_unannounced<resource_sharing_mode>(qp, idx);
+			gdakit_ring_unannounced<resource_sharing_mode>(
+				qp, collapsed
+					    ? gdakit_announced_from<resource_sharing_mode>(qp, idx)
+					    : idx);
 		if (gdakit_patience_is_over(patience))
 			return -ETIMEDOUT;
 		gdakit_nap(nap_ns);

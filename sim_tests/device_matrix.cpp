@@ -136,12 +136,30 @@ static std::vector<mx_cell> sample()
 	return chosen;
 }
 
+/* Cells that have found something once. */
+static const char *const found[][MX_AXES + 1] = {
+	{"p_signal", "thread", "gpu", "33", "2", "no_dbr", "24", "115"},
+	{"put_collapsed", "thread", "gpu", "1", "2", "no_dbr", "16", "15"},
+	{"put_collapsed", "thread", "exclusive", "2", "2", "no_dbr", "24", "43"},
+	{"signal_counter", "thread", "gpu", "2", "2", "db", "32", "193"},
+	{"p_counter", "thread", "cta", "64", "32768", "no_dbr", "0", "85"},
+	{"get_blocking", "warp", "exclusive", "1024", "32768", "no_dbr", "16", "196"},
+};
+
 /* --- commands --- */
 
 static int run_sample(tally *t, uint32_t part)
 {
 	std::vector<mx_cell> cells = sample();
 
+	for (const auto &words : found) {
+		mx_cell cell;
+
+		if (!mx_cell_parse(words, &cell))
+			return 2;
+		if (part <= 1)
+			t->run(cell);
+	}
 	for (size_t i = 0; i < cells.size(); i++) {
 		mx_cell cell = cells[i];
 

@@ -87,6 +87,26 @@ struct ready_ld_st : one_write {
 	}
 };
 
+/* Each step with a deadline that does not come. */
+struct deadline : one_write {
+	static constexpr bool waits_itself = true;
+
+	template <mx_sharing S, mx_scope E>
+	__device__ static int run(const mx_args &a, const mx_op &op, mx_ticket *ticket)
+	{
+		const uint64_t until_ns = doca_gpu_dev_verbs_query_globaltimer() + 600000000000ull;
+		uint64_t idx = 0;
+		int status = doca_gpu_dev_verbs_reserve_wq_slots_until<S>(a.qp, 1, &idx, until_ns);
+
+		build_write(a, op, doca_gpu_dev_verbs_get_wqe_ptr(a.qp, static_cast<uint16_t>(idx)),
+			    idx);
+		status |= doca_gpu_dev_verbs_mark_wqes_ready_until<S>(a.qp, idx, idx, until_ns);
+		doca_gpu_dev_verbs_submit<S>(a.qp, idx + 1, op.code_opt);
+		*ticket = idx;
+		return status | doca_gpu_dev_verbs_wait_until<S>(a.qp, idx, until_ns);
+	}
+};
+
 /* --- learning what is done --- */
 
 template <mx_sharing S>
@@ -181,6 +201,7 @@ void mx_add_queue(std::vector<mx_function> *table)
 	table->push_back(mx_function_of<bf>("submit_bf"));
 	table->push_back(mx_function_of<bf_warp>("submit_bf_warp"));
 	table->push_back(mx_function_of<ready_ld_st>("ready_ld_st"));
+	table->push_back(mx_function_of<deadline>("deadline"));
 	table->push_back(mx_function_of<poll_cq>("poll_cq"));
 	table->push_back(mx_function_of<update_dbrec>("cq_update_dbrec"));
 	table->push_back(mx_function_of<poll_collapsed>("poll_collapsed"));
