@@ -11,7 +11,7 @@
 /* The values of each axis. */
 constexpr uint32_t mx_threads[] = {1, 2, 32, 33, 64, 256, 1024};
 constexpr uint8_t mx_log_depths[] = {1, 6, 15};
-constexpr uint8_t mx_wraps[] = {0, 16, 24, 32, 63}; /* counters begin before 2^it; 0: at 0 */
+constexpr uint8_t mx_wraps[] = {0, 16, 24, 32, 48}; /* counters begin before 2^it; 0: at 0 */
 constexpr uint32_t mx_seeds = 200;
 
 enum mx_axis { MX_FUNCTION, MX_SCOPE, MX_SHARING, MX_THREADS, MX_DEPTH, MX_BELL, MX_WRAP, MX_AXES };
