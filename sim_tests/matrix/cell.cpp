@@ -378,8 +378,9 @@ static void describe(run *r, int error)
 static void check_tickets(run *r)
 {
 	std::vector<bool> taken(r->wqes);
-	/* a ring that is too short for a warp is used in batches, and others come between */
-	const bool in_batches = r->args.is_warp && r->cell.at[MX_DEPTH] == 0;
+	/* a ring that is too short for threads that post together is used in batches, and others
+	 * come between */
+	const bool in_batches = r->cell.at[MX_DEPTH] == 0;
 
 	for (uint32_t n = 0; n < r->ops() && !r->f->loose_tickets; n++) {
 		mx_op op = mx_op_of(r->args, n / r->calls, n % r->calls);
