@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The ConnectX-7 profile's capabilities are pinned in sim_tests/cap_pins.txt: a program that finds
- * one gone skips what needs it, and says nothing. The other way about, a capability that comes new
- * must be entered there.
+ * The capabilities of a ConnectX-8, which has all that is modelled, are pinned in
+ * sim_tests/cap_pins.txt: a program that finds one gone skips what needs it, and says nothing. The
+ * other way about, a capability that comes new must be entered there.
  */
 #include <stdio.h>
 #include <string.h>

@@ -27,6 +27,18 @@ RIG_TEST(cmd_caps, the_gpunetio_host_library_gets_its_three_answers)
 	cr_expect_eq(PRM_GET(cmd_hca_cap_2, cap, send_dbr_mode_no_dbr_ext), 1);
 }
 
+RIG_TEST(cmd_caps, a_connectx7_needs_the_doorbell_record_and_a_connectx8_does_not)
+{
+	const uint8_t *cap;
+
+	rig->nic->config.device_id = PRM_DEVICE_CONNECTX7;
+	cap = query_cap(rig, 0x41);
+	cr_expect_eq(PRM_GET(cmd_hca_cap_2, cap, send_dbr_mode_no_dbr_ext), 0);
+	rig->nic->config.device_id = PRM_DEVICE_CONNECTX8;
+	cap = query_cap(rig, 0x41);
+	cr_expect_eq(PRM_GET(cmd_hca_cap_2, cap, send_dbr_mode_no_dbr_ext), 1);
+}
+
 RIG_TEST(cmd_caps, current_and_maximum_are_the_same)
 {
 	uint8_t current[0x1010];

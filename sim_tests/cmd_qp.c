@@ -171,6 +171,9 @@ RIG_TEST(cmd_qp, rings_and_records_may_lie_in_umems)
 	PRM_SET64(qpc, qpc, dbr_addr, 0x30);
 	PRM_SET(create_qp_in, rig->in, wq_umem_valid, 1);
 	PRM_SET(create_qp_in, rig->in, wq_umem_id, ring);
+	rig->nic->config.device_id = PRM_DEVICE_CONNECTX7;
+	cr_assert_eq(rig_command(rig, 0x110, 0x10), PRM_STATUS_BAD_PARAM, "it has no such mode");
+	rig->nic->config.device_id = PRM_DEVICE_CONNECTX8;
 	cr_assert_eq(rig_command(rig, 0x110, 0x10), PRM_STATUS_OK, "%s", rig->why);
 	qpn = rig_out_number(rig);
 	cr_expect(qp_of(rig, qpn)->no_dbr);

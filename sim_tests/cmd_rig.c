@@ -39,7 +39,7 @@ static void rig_diagnosis(void *ctx, const struct nm_event *ev)
 void rig_open_config(struct rig *rig, bool copied, void (*change)(struct nm_config *config))
 {
 	struct nm_config config = {.name = "rig",
-				   .device_id = 0x1021,
+				   .device_id = PRM_DEVICE_CONNECTX8,
 				   .node_guid = 0x0002c90300112233,
 				   .mac = {0x02, 0x11, 0x22, 0x33, 0x44, 0x55},
 				   .lid = 7,

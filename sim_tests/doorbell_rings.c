@@ -180,6 +180,22 @@ HX_TEST(doorbell_rings, a_swept_slot_that_claims_more_than_the_ring_ends_the_swe
 		HX_OK(p.a->scq, i);
 }
 
+/* Its program may be writing it: only a ring, or a long silence, says that it is whole. */
+HX_TEST(doorbell_rings, alone_without_a_record_a_slot_that_nobody_rang_for_waits)
+{
+	struct hx_pair p = hx_pair_of(h, &(struct hx_qp_attr){.no_dbr = true}, NULL, 1 << 16);
+	uint8_t cqe[64];
+
+	post(&p, 0);
+	hx_ring_pi(p.a);
+	HX_OK(p.a->scq, 0);
+	post(&p, 1);
+	hx_run(h, 100 * SIM_MS);
+	cr_assert_not(hx_poll(p.a->scq, cqe), "CQE of WQE %u", cqe_idx(cqe));
+	hx_run(h, 150 * SIM_MS);
+	HX_OK(p.a->scq, 1);
+}
+
 HX_TEST(doorbell_rings, a_number_that_names_no_qp_is_harmless)
 {
 	static const uint32_t numbers[] = {0, 0x123456, 0xffffff};

@@ -115,6 +115,7 @@ struct hx *hx_open(const struct hx_config *config)
 	if (!h->config.nics)
 		h->config.nics = 2;
 	h->sim = sim_create(&(struct sim_config){
+		.device_id = PRM_DEVICE_CONNECTX8, /* which has all that is modelled */
 		.nics = h->config.nics,
 		.seed = config->seed,
 		.serialise = config->serialise,

@@ -219,7 +219,7 @@ Test(uverbs_codec, write_commands_are_bounded_and_known)
 	cr_expect_eq(ur_write(dev.fd, IB_USER_VERBS_CMD_QUERY_DEVICE, &in, sizeof(in), &out,
 			      sizeof(out), NULL, 0),
 		     0);
-	cr_expect_eq(out.vendor_part_id, UV_PCI_DEVICE_ID);
+	cr_expect_eq(out.vendor_part_id, PRM_DEVICE_CONNECTX7);
 	cr_expect_eq(ur_write(dev.fd, IB_USER_VERBS_CMD_QUERY_DEVICE, &in, 4, &out, sizeof(out),
 			      NULL, 0),
 		     -ENOSPC);

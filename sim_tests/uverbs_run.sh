@@ -163,13 +163,17 @@ done
 
 # What the launcher says in the environment is not believed when a program has changed it.
 for word in GDAKIT_HOST=127.300.1 GDAKIT_HOST= GDAKIT_NICS=0 GDAKIT_NICS=-3 GDAKIT_NICS=2x GDAKIT_NICS=99999999999 \
-	GDAKIT_WIRE=carrier GDAKIT_WIRE= GDAKIT_LINK_LAYER=token-ring GDAKIT_FABRIC=a/b GDAKIT_FABRIC=; do
+	GDAKIT_WIRE=carrier GDAKIT_WIRE= GDAKIT_LINK_LAYER=token-ring GDAKIT_NIC=connectx-3 GDAKIT_FABRIC=a/b GDAKIT_FABRIC=; do
 	timeout 60 "$gdakit" run -- env "$word" ibv_devinfo >"$tmp/out" 2>"$tmp/err" </dev/null
 	rc=$?
 	{ [ $rc -gt 0 ] && [ $rc -lt 124 ]; } || fail "$word: exit code $rc, expected an error"
 	has "$word" "gdakit: .*(${word%=*} is '${word#*=}', expected|fabric's name has)" "$tmp/err"
 done
-rc_is 0 "nothing said" "$gdakit" run -- env -u GDAKIT_NICS -u GDAKIT_WIRE -u GDAKIT_LINK_LAYER -u GDAKIT_FABRIC ibv_devinfo
+rc_is 0 "nothing said" "$gdakit" run -- env -u GDAKIT_NICS -u GDAKIT_NIC -u GDAKIT_WIRE -u GDAKIT_LINK_LAYER -u GDAKIT_FABRIC ibv_devinfo
+
+rc_is 0 "ConnectX-8" "$gdakit" run --nic connectx-8 -- sh -c 'ibv_devinfo -v; cat /sys/class/infiniband/mlx5_0/hca_type'
+has "ConnectX-8" 'vendor_part_id:.*4131' "$tmp/out"
+has "ConnectX-8" '^MT4131$' "$tmp/out"
 
 rc_is 0 "DevX" "$gdakit" run --verbose -- "$prog_devx"
 has "DevX" '^ok$' "$tmp/out"

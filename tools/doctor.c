@@ -109,7 +109,7 @@ static bool check_paths(char why[REASON_MAX])
 /* As a run would make it, with a host's usual device. */
 static bool check_tree(char why[REASON_MAX])
 {
-	struct view view = {.nics = 1, .ethernet = true};
+	struct view view = {.nics = 1, .ethernet = true, .model = uv_models};
 	char root[PATH_MAX];
 	int lock;
 
@@ -183,7 +183,7 @@ out:
 /* All that a run does, once more as a whole. */
 static bool check_view(char why[REASON_MAX])
 {
-	struct view view = {.nics = 1, .ethernet = true};
+	struct view view = {.nics = 1, .ethernet = true, .model = uv_models};
 	char scratch[] = "/tmp/gdakit-doctor-XXXXXX";
 	bool ok;
 

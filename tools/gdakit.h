@@ -46,6 +46,7 @@ struct view {
 	struct uv_identity id; /* of the first NIC */
 	unsigned int nics;
 	bool ethernet;
+	const struct uv_model *model;
 };
 
 /* Writes the files below `root`: class/..., bus/..., devices/... 0 or -1, said. */
@@ -90,6 +91,7 @@ struct run_options {
 	bool verbose;
 	bool ethernet;
 	unsigned int nics;
+	const struct uv_model *nic; /* which ConnectX */
 	enum run_mode mode;
 	const char *host;	    /* NULL: any */
 	const char *wire;	    /* "auto", "shm", "udp" or "local" */

@@ -32,6 +32,7 @@ enum { STACK_BYTES = 512 * 1024 };
 enum {
 	KEY_LINK_LAYER = 256,
 	KEY_NICS,
+	KEY_NIC,
 	KEY_HOST,
 	KEY_WIRE,
 	KEY_FABRIC,
@@ -51,6 +52,12 @@ static const struct argp_option run_argp_options[] = {
 	 .key = KEY_LINK_LAYER,
 	 .arg = "LAYER",
 	 .doc = "What the port says it is: ethernet (default) or infiniband"},
+	{.name = "nic",
+	 .key = KEY_NIC,
+	 .arg = "NIC",
+	 .doc = "What the devices are: connectx-7 (default) or connectx-8, whose send queues can "
+		"do "
+		"without a doorbell record"},
 	{.name = "nics",
 	 .key = KEY_NICS,
 	 .arg = "N",
@@ -136,6 +143,11 @@ static error_t run_parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "--link-layer is '%s', expected ethernet or infiniband",
 				   arg);
 		o->ethernet = !strcmp(arg, "ethernet");
+		return 0;
+	case KEY_NIC:
+		o->nic = uv_model_named(arg);
+		if (!o->nic)
+			argp_error(state, "--nic is '%s', expected connectx-7 or connectx-8", arg);
 		return 0;
 	case KEY_NICS:
 		if (strlen(arg) != 1 || *arg < '1' || *arg > '0' + UV_MAX_NICS)
@@ -224,8 +236,11 @@ static const struct argp run_argp = {
 
 static int main_run(int argc, char **argv)
 {
-	struct run_options o = {
-		.ethernet = true, .nics = 1, .wire = "auto", .check_exit = EXIT_FOUND};
+	struct run_options o = {.ethernet = true,
+				.nics = 1,
+				.nic = uv_models,
+				.wire = "auto",
+				.check_exit = EXIT_FOUND};
 	char user[FABRIC_MAX]; /* before a user namespace gives it another number */
 	int ret;
 

@@ -173,8 +173,9 @@ static int set_environment(const struct start *s)
 	snprintf(nics, sizeof(nics), "%u", o->nics);
 	return set_env(UV_ENV_HOST, host) | set_env(UV_ENV_NICS, nics) |
 	       set_env(UV_ENV_LINK_LAYER, o->ethernet ? "ethernet" : "infiniband") |
-	       set_env(UV_ENV_VERBOSE, o->verbose ? "1" : "0") | set_env(UV_ENV_WIRE, o->wire) |
-	       set_env(UV_ENV_FABRIC, o->fabric) | set_path(s) | set_preload(s) | set_tree(s);
+	       set_env(UV_ENV_NIC, o->nic->name) | set_env(UV_ENV_VERBOSE, o->verbose ? "1" : "0") |
+	       set_env(UV_ENV_WIRE, o->wire) | set_env(UV_ENV_FABRIC, o->fabric) | set_path(s) |
+	       set_preload(s) | set_tree(s);
 }
 
 static _Noreturn void execute(const struct start *s)
@@ -222,7 +223,8 @@ static const char *find_scratch(void)
 
 static _Noreturn void child_in_namespace(const struct start *s, int report)
 {
-	const struct view view = {.id = s->id, .nics = s->o->nics, .ethernet = s->o->ethernet};
+	const struct view view = {
+		.id = s->id, .nics = s->o->nics, .ethernet = s->o->ethernet, .model = s->o->nic};
 	char why[VIEW_WHY_MAX] = "";
 
 	if (view_enter(find_scratch(), &view, why)) {
@@ -275,7 +277,8 @@ static int run_in_namespace(const struct start *s, const sigset_t *signals, char
 
 static int run_with_hooks(struct start *s, const sigset_t *signals)
 {
-	const struct view view = {.id = s->id, .nics = s->o->nics, .ethernet = s->o->ethernet};
+	const struct view view = {
+		.id = s->id, .nics = s->o->nics, .ethernet = s->o->ethernet, .model = s->o->nic};
 	int lock, code = EXIT_REFUSED;
 	pid_t pid;
 

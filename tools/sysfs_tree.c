@@ -31,6 +31,7 @@ struct device {
 	struct uv_identity id;
 	unsigned int index;
 	bool ethernet;
+	const struct uv_model *model;
 	char name[24], uverbs[24], bdf[24];
 	char dir[DIRS][160];
 };
@@ -39,7 +40,8 @@ static void name_device(struct device *d, const struct view *v, unsigned int ind
 {
 	char bridge[24];
 
-	*d = (struct device){.id = v->id, .index = index, .ethernet = v->ethernet};
+	*d = (struct device){
+		.id = v->id, .index = index, .ethernet = v->ethernet, .model = v->model};
 	uv_identity_of_nic(&d->id, index); /* the launcher has claimed that block */
 	snprintf(bridge, sizeof(bridge), "0000:c0:%02x.0", index);
 	snprintf(d->name, sizeof(d->name), UV_DEV_NAME "%u", index);
@@ -66,7 +68,6 @@ static const struct text constants[] = {
 	{DIR_UVERBS, "abi_version", "1\n"},
 	{DIR_IB, "node_type", "1: CA\n"},
 	{DIR_IB, "fw_ver", UV_FW_VER "\n"},
-	{DIR_IB, "hca_type", "MT4129\n"},
 	{DIR_IB, "hw_rev", "0\n"},
 	{DIR_IB, "board_id", UV_BOARD_ID "\n"},
 	{DIR_PORT, "state", "4: ACTIVE\n"},
@@ -77,14 +78,12 @@ static const struct text constants[] = {
 	{DIR_PORT, "cap_mask", "0x04010000\n"},
 	{DIR_PORT, "pkeys/0", "0xffff\n"},
 	{DIR_PCI, "vendor", "0x15b3\n"},
-	{DIR_PCI, "device", "0x1021\n"},
 	{DIR_PCI, "subsystem_vendor", "0x15b3\n"},
 	{DIR_PCI, "subsystem_device", "0x0023\n"},
 	{DIR_PCI, "class", "0x020000\n"},
 	{DIR_PCI, "revision", "0x00\n"},
 	{DIR_PCI, "irq", "0\n"},
 	{DIR_PCI, "enable", "1\n"},
-	{DIR_PCI, "modalias", "pci:v000015B3d00001021sv000015B3sd00000023bc02sc00i00\n"},
 	{DIR_PCI, "numa_node", "-1\n"},
 	{DIR_PCI, "max_link_speed", "32.0 GT/s PCIe\n"},
 	{DIR_PCI, "max_link_width", "16\n"},
@@ -226,11 +225,13 @@ static int write_pci(const char *root, const struct device *d)
 	};
 	const uint8_t subsystem[] = {0xb3, 0x15, 0x23, 0x00};
 	const uint32_t bar = 0xc4000000 + d->index * 0x2000000;
-	char resource[1024], path[256];
+	char resource[1024], path[256], modalias[80];
 	uint8_t config[256] = {0};
 	int ret;
 
 	memcpy(config, header, sizeof(header));
+	config[2] = (uint8_t)d->model->device_id;
+	config[3] = (uint8_t)(d->model->device_id >> 8);
 	config[0x13] = (uint8_t)(bar >> 24);
 	memcpy(config + 0x2c, subsystem, sizeof(subsystem));
 	snprintf(resource, sizeof(resource), "0x%016x 0x%016x 0x000000000014220c\n", bar,
@@ -240,11 +241,15 @@ static int write_pci(const char *root, const struct device *d)
 	snprintf(path, sizeof(path), "%s/config", d->dir[DIR_PCI]);
 	ret = write_bytes(root, path, config, sizeof(config));
 	ret |= write_file(root, d, DIR_PCI, "resource", "%s", resource);
+	snprintf(modalias, sizeof(modalias), "pci:v000015B3d%08Xsv000015B3sd00000023bc02sc00i00",
+		 d->model->device_id);
+	ret |= write_file(root, d, DIR_PCI, "device", "0x%04x\n", d->model->device_id);
+	ret |= write_file(root, d, DIR_PCI, "modalias", "%s\n", modalias);
+	ret |= write_file(root, d, DIR_IB, "hca_type", "%s\n", d->model->hca_type);
 	return ret | write_file(root, d, DIR_PCI, "uevent",
-				"DRIVER=mlx5_core\nPCI_CLASS=20000\nPCI_ID=15B3:1021\n"
-				"PCI_SUBSYS_ID=15B3:0023\nPCI_SLOT_NAME=%s\n"
-				"MODALIAS=pci:v000015B3d00001021sv000015B3sd00000023bc02sc00i00\n",
-				d->bdf);
+				"DRIVER=mlx5_core\nPCI_CLASS=20000\nPCI_ID=15B3:%04X\n"
+				"PCI_SUBSYS_ID=15B3:0023\nPCI_SLOT_NAME=%s\nMODALIAS=%s\n",
+				d->model->device_id, d->bdf, modalias);
 }
 
 /* All CPUs that this machine has are near. */

@@ -14,14 +14,29 @@ static bool cap_type_exists(uint16_t type)
 	return type < NM_CAP_TYPES;
 }
 
-static void cap_from_table(uint8_t *cap, uint16_t type)
+static void cap_from_rows(uint8_t *cap, uint16_t type, const struct nm_cap_row *rows, size_t count)
 {
-	for (size_t n = 0; n < nm_cap_connectx7_rows; n++) {
-		const struct nm_cap_row *r = &nm_cap_connectx7[n];
+	for (size_t n = 0; n < count; n++) {
+		const struct nm_cap_row *r = &rows[n];
 
 		if (r->type == type)
 			prm_set(cap, r->off, r->hi, r->lo, r->value);
 	}
+}
+
+static void cap_from_table(const struct nm_nic *nic, uint8_t *cap, uint16_t type)
+{
+	cap_from_rows(cap, type, nm_cap_connectx7, nm_cap_connectx7_rows);
+	if (nic->config.device_id == PRM_DEVICE_CONNECTX8)
+		cap_from_rows(cap, type, nm_cap_connectx8, nm_cap_connectx8_rows);
+}
+
+bool nm_cap_has_no_dbr(const struct nm_nic *nic)
+{
+	uint8_t cap[NM_CAP_BYTES] = {0};
+
+	cap_from_table(nic, cap, PRM_CAP_GENERAL_2);
+	return PRM_GET(cmd_hca_cap_2, cap, send_dbr_mode_no_dbr_ext);
 }
 
 static void cap_general_of_port(const struct nm_nic *nic, uint8_t *cap)
@@ -53,7 +68,7 @@ static void cap_memic(const struct nm_nic *nic, uint8_t *cap)
 
 static void cap_fill(const struct nm_nic *nic, uint8_t *cap, uint16_t type)
 {
-	cap_from_table(cap, type);
+	cap_from_table(nic, cap, type);
 	if (type == PRM_CAP_GENERAL)
 		cap_general_of_port(nic, cap);
 	if (type == PRM_CAP_DEVICE_MEMORY)

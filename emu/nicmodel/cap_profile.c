@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the modelled device tells of itself: a ConnectX-7 less what the model does not do. A field
- * that is not here reads as 0. Source "ConnectX-7": the value such a device is known to report;
- * "model": a limit or feature of this model; "PRM": an encoding.
+ * What the modelled device tells of itself: a ConnectX-7, or a ConnectX-8, less what the model does
+ * not do. A field that is not here reads as 0. Source "ConnectX-7": the value such a device is
+ * known to report, "ConnectX-8" likewise; "model": a limit or feature of this model; "PRM": an
+ * encoding.
  */
 #include "emu/nicmodel/cmd.h"
 
@@ -99,7 +100,6 @@ const struct nm_cap_row nm_cap_connectx7[] = {
 	CAP_(GENERAL, cmd_hca_cap, native_port_num, 1, "ConnectX-7"),
 
 	CAP_(GENERAL_2, cmd_hca_cap_2, log_reserved_qpn_granularity, NM_LOG_RESERVED_QPNS, "model"),
-	CAP_(GENERAL_2, cmd_hca_cap_2, send_dbr_mode_no_dbr_ext, 1, "model"),
 
 	CAP_(ATOMIC, atomic_caps, atomic_req_8B_endianness_mode, 1,
 	     "PRM: 1 is host order; what mlx5_core selects"),
@@ -118,4 +118,11 @@ const struct nm_cap_row nm_cap_connectx7[] = {
 	CAP_(ROCE, roce_cap, roce_address_table_size, 1, "model"),
 };
 
+/* What a ConnectX-8 has beside that. */
+const struct nm_cap_row nm_cap_connectx8[] = {
+	CAP_(GENERAL_2, cmd_hca_cap_2, send_dbr_mode_no_dbr_ext, 1,
+	     "ConnectX-8: GPUNetIO's change log says that it needs one"),
+};
+
+const size_t nm_cap_connectx8_rows = sizeof(nm_cap_connectx8) / sizeof(nm_cap_connectx8[0]);
 const size_t nm_cap_connectx7_rows = sizeof(nm_cap_connectx7) / sizeof(nm_cap_connectx7[0]);

@@ -214,5 +214,9 @@ struct nm_cap_row {
 };
 extern const struct nm_cap_row nm_cap_connectx7[];
 extern const size_t nm_cap_connectx7_rows;
+extern const struct nm_cap_row nm_cap_connectx8[]; /* beside those of a ConnectX-7 */
+extern const size_t nm_cap_connectx8_rows;
+/* Whether a queue may do without a doorbell record. */
+bool nm_cap_has_no_dbr(const struct nm_nic *nic);
 
 #endif

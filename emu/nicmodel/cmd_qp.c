@@ -126,6 +126,10 @@ static uint8_t qp_service(struct nm_cmd *c, struct nm_qp *qp)
 		return nm_cmd_fail(c, PRM_STATUS_BAD_PARAM, NM_SYND_FIELD,
 				   "send_dbr_mode %u; 0 (record) and 1 (no record) exist",
 				   PRM_GET(qpc, qp->qpc, send_dbr_mode));
+	if (PRM_GET(qpc, qp->qpc, send_dbr_mode) == 1 && !nm_cap_has_no_dbr(c->nic))
+		return nm_cmd_fail(c, PRM_STATUS_BAD_PARAM, NM_SYND_FIELD,
+				   "send_dbr_mode 1 (no record): this device has no "
+				   "send_dbr_mode_no_dbr_ext, a ConnectX-8 has");
 	return PRM_STATUS_OK;
 }
 

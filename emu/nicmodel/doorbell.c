@@ -20,12 +20,13 @@ enum {
 	SWEEP_COST_NS =
 		200, /* a queue: sweeps that find nothing take a tenth of the time at most */
 	SWEEP_FRUITFUL = 256, /* one lost ring among so many queues: the next sweep comes soon */
-	SWEEP_STEP = 64,      /* queues at a time, so that who rings meanwhile does not wait */
-	SWEEP_AHEAD = 8,      /* records on their way into the cache */
-	SWEEP_LOSING = 16,    /* sweeps at the next idle moment, after one that found a lost ring */
-	HOT_MIN = 16,	      /* pages that are looked at each time, however quiet */
-	HOT_NS = 5000000,     /* a page that has not rung for so long becomes cold */
-	COLD_NS = 1000000,    /* in which every cold page is looked at once */
+	SWEEP_ALONE_NS = 200000000, /* see sweep_delay_ns() */
+	SWEEP_STEP = 64,   /* queues at a time, so that who rings meanwhile does not wait */
+	SWEEP_AHEAD = 8,   /* records on their way into the cache */
+	SWEEP_LOSING = 16, /* sweeps at the next idle moment, after one that found a lost ring */
+	HOT_MIN = 16,	   /* pages that are looked at each time, however quiet */
+	HOT_NS = 5000000,  /* a page that has not rung for so long becomes cold */
+	COLD_NS = 1000000, /* in which every cold page is looked at once */
 	BF_STEP = 0x100,
 	BF_END = PRM_UAR_PAGE_SIZE,
 	DOORBELLS_PER_POLL =
@@ -168,12 +169,28 @@ void nm_uar_remove_cq(struct nm_cq *cq)
 	unuse(cq->obj.nic, uar);
 }
 
+static bool is_alone_without_record(const struct nm_uar *uar)
+{
+	return uar->nqps == 1 && uar->qps[0].qp->no_dbr;
+}
+
+/*
+ * What a sweep finds without a record is a slot that names the queue, and that may be one that its
+ * program is just writing. Where queues overwrite each other's rings there is nothing better. A
+ * queue that has its page to itself loses a ring only to an older one of its own, from callers that
+ * ring out of order; it is swept when nobody has rung for so long that no writer can be half-way.
+ */
+static uint64_t sweep_delay_ns(const struct nm_uar *uar)
+{
+	return is_alone_without_record(uar) ? SWEEP_ALONE_NS : uar->sweep_after_ns;
+}
+
 /* A sweep is due a while after this ring, unless one is due already. */
 static void rang(struct nm_uar *uar, uint64_t now_ns)
 {
 	uar->rang_ns = now_ns;
-	if (!uar->sweep_ns)
-		uar->sweep_ns = now_ns + uar->sweep_after_ns;
+	if (!uar->sweep_ns || is_alone_without_record(uar))
+		uar->sweep_ns = now_ns + sweep_delay_ns(uar);
 }
 
 /* ---- what a ring means ---- */
@@ -477,7 +494,7 @@ static void sweep_done(struct nm_uar *uar, uint64_t now_ns)
 		uar->losing--;
 	/* Who overwrote a ring rang, so without a ring since it began nothing was lost. */
 	if (uar->sweep_ns)
-		uar->sweep_ns = now_ns + uar->sweep_after_ns;
+		uar->sweep_ns = now_ns + sweep_delay_ns(uar);
 }
 
 /* A part of a sweep. */

@@ -347,7 +347,7 @@ struct nm_ops {
 /* What the port and the device are called. All numbers of one `gdakit run` tree are the same. */
 struct nm_config {
 	const char *name;   /* for messages, e.g. "mlx5_0" */
-	uint16_t device_id; /* PCI device id: picks the capability profile, 0x1021 is ConnectX-7 */
+	uint16_t device_id; /* PCI device id: picks the capability profile, enum prm_device_id */
 	uint64_t node_guid;
 	uint8_t mac[6];
 	uint16_t lid;

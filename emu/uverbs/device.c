@@ -69,7 +69,7 @@ static void fill_base(struct ib_uverbs_query_device_resp *r)
 	r->max_mr_size = UINT64_MAX;
 	r->page_size_cap = ~UINT64_C(0xfff); /* 4 KiB and every larger power of two */
 	r->vendor_id = MELLANOX_OUI;
-	r->vendor_part_id = UV_PCI_DEVICE_ID;
+	r->vendor_part_id = uv_model()->device_id;
 	r->max_qp = 1u << GEN(log_max_qp);
 	r->max_qp_wr = 1u << GEN(log_max_qp_sz);
 	r->device_cap_flags = CAP_CHANGE_PHY_PORT | CAP_PORT_ACTIVE_EVENT | CAP_SYS_IMAGE_GUID |

@@ -39,6 +39,7 @@ struct uv_nic {
 static struct world *world;
 static struct uv_nic nics[UV_MAX_NICS];
 static bool ethernet;
+static const struct uv_model *model = uv_models;
 
 /* Which NIC this thread speaks for: that of the context whose lock it holds. */
 static _Thread_local struct uv_nic *current;
@@ -369,7 +370,7 @@ static bool parse_link_layer(const char *name, bool *is_ethernet)
 static int read_environment(struct world_config *wc)
 {
 	const char *layer = getenv(UV_ENV_LINK_LAYER), *wire = getenv(UV_ENV_WIRE),
-		   *nics_text = getenv(UV_ENV_NICS);
+		   *nics_text = getenv(UV_ENV_NICS), *nic = getenv(UV_ENV_NIC);
 	unsigned int count;
 
 	if (!parse_nics(nics_text, &count))
@@ -377,6 +378,11 @@ static int read_environment(struct world_config *wc)
 			    UV_MAX_NICS);
 	if (!parse_wire(wire, &wc->wire))
 		return fail(EINVAL, UV_ENV_WIRE " is '%s', expected auto, shm, udp or local", wire);
+	model = uv_model_named(nic);
+	if (!model) {
+		model = uv_models;
+		return fail(EINVAL, UV_ENV_NIC " is '%s', expected connectx-7 or connectx-8", nic);
+	}
 	if (!parse_link_layer(layer, &ethernet))
 		return fail(EINVAL, UV_ENV_LINK_LAYER " is '%s', expected ethernet or infiniband",
 			    layer);
@@ -414,11 +420,12 @@ static int add_nic(struct uv_nic *n, unsigned int index)
 {
 	const char *host = getenv(UV_ENV_HOST), *why = "";
 	char name[16], block[32];
-	struct nm_config nc = {.name = name, .device_id = UV_PCI_DEVICE_ID, .port_mtu = 5};
+	struct nm_config nc = {.name = name, .port_mtu = 5};
 	int ret = world ? 0 : start_world(host);
 
 	if (ret)
 		return ret;
+	nc.device_id = model->device_id;
 	if (!host || !uv_identity_parse(&n->id, host))
 		uv_identity_of_block(&n->id, UV_BLOCK_A_FIRST, 0);
 	if (!uv_identity_of_nic(&n->id, index))
@@ -557,6 +564,11 @@ uint32_t uv_null_mkey(void)
 const struct uv_identity *uv_identity(void)
 {
 	return &here()->id;
+}
+
+const struct uv_model *uv_model(void)
+{
+	return model;
 }
 
 bool uv_link_is_ethernet(void)

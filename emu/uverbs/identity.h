@@ -28,7 +28,6 @@ enum {
 	UV_CLAIM_BYTE = 254, /* last byte of the address that the launcher binds */
 	UV_BLOCK_A_FIRST = 64,
 	UV_BLOCK_A_LAST = 126,
-	UV_PCI_DEVICE_ID = 0x1021, /* ConnectX-7 */
 	UV_PCI_VENDOR_ID = 0x15b3,
 	UV_MAX_NICS = 8, /* of a host */
 	UV_PCI_BUS =
@@ -56,9 +55,10 @@ enum {
 #define UV_ENV_HOST	  "GDAKIT_HOST"	      /* "127.a.b", the block of mlx5_0 */
 #define UV_ENV_NICS	  "GDAKIT_NICS"	      /* how many, 1 if it is not set */
 #define UV_ENV_LINK_LAYER "GDAKIT_LINK_LAYER" /* "ethernet" or "infiniband" */
-#define UV_ENV_VERBOSE	  "GDAKIT_VERBOSE"    /* set and not "0": say what is refused */
-#define UV_ENV_WIRE	  "GDAKIT_WIRE"	      /* "auto", "shm", "udp" or "local" */
-#define UV_ENV_FABRIC	  "GDAKIT_FABRIC"     /* who has the same shares memory */
+#define UV_ENV_NIC	  "GDAKIT_NIC" /* "connectx-7", also if it is not set, or "connectx-8" */
+#define UV_ENV_VERBOSE	  "GDAKIT_VERBOSE" /* set and not "0": say what is refused */
+#define UV_ENV_WIRE	  "GDAKIT_WIRE"	   /* "auto", "shm", "udp" or "local" */
+#define UV_ENV_FABRIC	  "GDAKIT_FABRIC"  /* who has the same shares memory */
 
 #define UV_ENV_RECORD  "GDAKIT_RECORD"	       /* where recordings go, if anywhere (absolute) */
 #define UV_ENV_PCAP    "GDAKIT_PCAP"	       /* the same for packets */
@@ -68,6 +68,28 @@ enum {
 #define UV_FW_VER   "28.39.1002"
 #define UV_BOARD_ID "GDAKIT0000001"
 #define UV_DEV_NAME "mlx5_" /* and a number */
+
+/* Which ConnectX the host's NICs are. */
+struct uv_model {
+	const char *name;     /* for people and in the environment */
+	uint16_t device_id;   /* enum prm_device_id */
+	const char *hca_type; /* as sysfs says it: "MT" and the device id in decimal */
+};
+
+static const struct uv_model uv_models[] = {
+	{"connectx-7", 0x1021, "MT4129"},
+	{"connectx-8", 0x1023, "MT4131"},
+};
+
+/* The one of that name, the first for NULL; NULL if there is none. */
+static inline const struct uv_model *uv_model_named(const char *name)
+{
+	for (unsigned int i = 0; i < sizeof(uv_models) / sizeof(uv_models[0]); i++) {
+		if (!name || !strcmp(name, uv_models[i].name))
+			return &uv_models[i];
+	}
+	return NULL;
+}
 
 struct uv_identity {
 	uint8_t a, b; /* block 127.a.b */

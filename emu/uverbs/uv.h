@@ -281,6 +281,7 @@ uint32_t uv_null_mkey(void);	       /* what ibv_alloc_null_mr() gives */
 unsigned int uv_nics(void);
 const struct uv_identity *uv_identity(void);
 bool uv_link_is_ethernet(void);
+const struct uv_model *uv_model(void);
 /* May an address name this source GID? 0, -EINVAL beyond the table, -ENODATA for an entry without
  * a GID (Linux: rdma_get_gid_attr). */
 int uv_check_sgid(const char *command, uint32_t index);

@@ -91,7 +91,7 @@ static bool add_nic(struct sim *s, uint32_t index)
 	uint32_t pages = s->config.uar_pages ? s->config.uar_pages : SIM_UAR_PAGES_DEFAULT;
 	struct nm_config config = {
 		.name = n->name,
-		.device_id = SIM_DEVICE_ID,
+		.device_id = s->config.device_id ? s->config.device_id : SIM_DEVICE_ID,
 		.node_guid = UINT64_C(0x0200000000000100) + index,
 		.mac = {2, 0, 0, 0, 0, (uint8_t)(index + 1)},
 		.link_is_ethernet = !s->config.infiniband,

@@ -30,7 +30,8 @@ struct sim;
 
 /* All zero but `nics` is a good configuration: by reference, nothing lost. */
 struct sim_config {
-	uint32_t nics; /* 1..SIM_MAX_NICS */
+	uint16_t device_id; /* of all NICs; 0: a ConnectX-7 */
+	uint32_t nics;	    /* 1..SIM_MAX_NICS */
 	uint32_t seed;
 	bool serialise;	    /* packets become bytes with ICRC and back, one at a time */
 	bool infiniband;    /* link layer of the ports; default Ethernet */

@@ -316,4 +316,7 @@ enum {
 	PRM_INLINE_SEG = (int)0x80000000u,
 };
 
+/* PCI device ids: which ConnectX it is (pci.ids). */
+enum prm_device_id { PRM_DEVICE_CONNECTX7 = 0x1021, PRM_DEVICE_CONNECTX8 = 0x1023 };
+
 #endif

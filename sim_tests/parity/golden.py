@@ -40,7 +40,7 @@ def compare(gdakit, parity, golden, name):
     with tempfile.TemporaryDirectory() as scratch:
         prepare(golden, name, scratch)
         ours = os.path.join(scratch, "b.rec")
-        code, said = run(gdakit, "run", *link, "--record", ours, "--", parity, scenario)
+        code, said = run(gdakit, "run", "--nic", "connectx-8", *link, "--record", ours, "--", parity, scenario)
         if code:
             return f"parity {scenario}: exit code {code}\n{said}"
         code, said = run(gdakit, "trace-diff", "--program", "--expect", os.path.join(scratch, "expected"),

@@ -193,9 +193,13 @@ check -e
 check -q 1 -m 1024
 check -q 8 -m 256
 alone onesided 100 "$bin/onesided" -g cpu
-for who in proxy db bf nodbr nodbr-sw; do
+for who in proxy db bf nodbr-sw; do
 	alone "onesided -H $who" 100 "$bin/onesided" -g cpu -H $who
 done
+refused "onesided -H nodbr on a ConnectX-7" NOT_SUPPORTED "$bin/onesided" -g cpu -H nodbr
+pairs_options=(--nic connectx-8)
+alone "onesided -H nodbr on a ConnectX-8" 100 "$bin/onesided" -g cpu -H nodbr
+pairs_options=()
 kernel put_bw -e thread
 kernel put_bw -e warp
 kernel put_bw -e thread -q 4 -s 4096
