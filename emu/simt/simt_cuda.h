@@ -3,7 +3,7 @@
  * The CUDA C++ built-ins for kernels compiled for the CPU: qualifiers, indices, collectives,
  * atomics, clocks. Include it where nvcc would have included its own (gdakit_kernel.h does).
  *
- * Differences: __activemask() names the lanes that come to it in the same round of the scheduler,
+ * Differences: __activemask() names the lanes that come to it within two rounds of the scheduler,
  * so the seed decides who has diverged; __nanosleep and the clocks give way first and do not
  * promise a duration; shared variables are declared with GDAKIT_SHARED (gdakit_kernel.h).
  *
@@ -55,7 +55,7 @@ constexpr int warpSize = 32;
 extern "C" {
 uint32_t simt_lane_id(void);
 uint64_t simt_clock_ns(void);
-/* The lanes of the caller's warp that come to `site` in the same round of the scheduler. */
+/* The lanes of the caller's warp that come to `site` within two rounds of the scheduler. */
 uint32_t simt_active_lanes(const void *site);
 /* The block's variable that `site` names, made at first use, filled with 0xcb. */
 void *simt_shared_var(const void *site, size_t size);

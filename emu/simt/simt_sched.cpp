@@ -238,25 +238,51 @@ static void round_run(grid *g)
 	g->run.resize(kept);
 }
 
-/* Lanes that came to one instruction in this round go on together. */
-static void gathering_finish(grid *g)
+/* The lanes of `l`'s warp that gather where it does. */
+static uint32_t gathered_mask(const lane *l)
 {
-	for (lane *l : g->gathering) {
-		uint32_t first = l->tid - l->tid % warp_size, mask = 0;
+	uint32_t first = l->tid - l->tid % warp_size, mask = 0;
 
-		for (uint32_t i = 0; i < warp_size && first + i < l->blk->threads; i++) {
+	for (uint32_t i = 0; i < warp_size && first + i < l->blk->threads; i++)
+		mask |= (uint32_t)(l->blk->lanes[first + i].site == l->site) << i;
+	return mask;
+}
+
+/*
+ * Lanes that came to one instruction go on together. They wait for each other for a round after
+ * the one in which the first of them came: those who were together before (at a collective, in a
+ * loop that waits) need not have their turns in the same round. Nobody is waited for who cannot
+ * run.
+ */
+static void gatherings_finish(grid *g)
+{
+	bool is_last_call = g->run.empty();
+	std::vector<lane *> ready;
+
+	for (lane *l : g->gathering)
+		if (++l->gathers_since > 1 || is_last_call)
+			ready.push_back(l);
+	for (lane *l : ready) {
+		if (l->site == nullptr)
+			continue; /* went with another */
+		uint32_t mask = gathered_mask(l), first = l->tid - l->tid % warp_size;
+
+		for (uint32_t i = 0; i < warp_size; i++) {
+			if (!(mask >> i & 1))
+				continue;
 			lane *other = &l->blk->lanes[first + i];
 
-			/* those who were woken before us in this loop still have their site */
-			mask |= (uint32_t)(other->site == l->site) << i;
+			other->site = nullptr;
+			other->result = mask;
+			g->progress++;
+			lane_wake(other);
 		}
-		l->result = mask;
-		lane_wake(l);
 	}
+	size_t kept = 0;
 	for (lane *l : g->gathering)
-		l->site = nullptr;
-	g->progress += g->gathering.size();
-	g->gathering.clear();
+		if (l->site != nullptr)
+			g->gathering[kept++] = l;
+	g->gathering.resize(kept);
 }
 
 static void idle_wait(grid *g, uint32_t idle_rounds)
@@ -275,7 +301,7 @@ static void idle_wait(grid *g, uint32_t idle_rounds)
 /* "3 at __syncthreads, 2 at a warp collective; first: block ..." */
 static std::string waiting_text(grid *g)
 {
-	uint32_t count[6] = {}; /* nobody gathers between rounds */
+	uint32_t count[6] = {};
 	const lane *first = nullptr;
 	char text[256];
 
@@ -335,12 +361,12 @@ static void rounds_run(grid *g)
 		blocks_admit(g);
 		if (g->blocks.empty() || g->error != SIMT_SUCCESS)
 			return;
-		if (g->run.empty() && g->lot.lanes.empty()) {
+		if (g->run.empty() && g->lot.lanes.empty() && g->gathering.empty()) {
 			grid_fail(g, SIMT_ERR_DEADLOCK, waiting_text(g));
 			return;
 		}
 		round_run(g);
-		gathering_finish(g);
+		gatherings_finish(g);
 		blocks_retire(g);
 		bool is_idle = g->progress == before, has_news = false;
 		int polled = 0;
@@ -526,6 +552,7 @@ uint32_t simt_active_lanes(const void *site)
 	if (l->tid % warp_size == 0 && l->tid + 1 == l->blk->threads)
 		return 1; /* nobody to gather with */
 	l->site = site;
+	l->gathers_since = 0;
 	l->blk->g->gathering.push_back(l);
 	lane_block(lane_state::at_site);
 	return (uint32_t)l->result;

@@ -31,7 +31,7 @@ enum class lane_state : uint8_t {
 	at_collective, /* waits in its warp's meeting */
 	at_barrier,    /* waits in its block's barrier */
 	parked,	       /* waits for memory to change (simt_park.h) */
-	at_site,       /* gathers with the lanes that come to the same instruction in this round */
+	at_site,       /* gathers with the lanes that come to the same instruction */
 	exited,
 };
 
@@ -48,6 +48,7 @@ struct lane {
 	look_list looks;
 	parking park;
 	const void *site = nullptr; /* where it gathers */
+	uint32_t gathers_since = 0; /* rounds */
 };
 
 struct shared_var {
@@ -88,7 +89,7 @@ struct grid {
 	std::vector<std::unique_ptr<block>> blocks; /* resident ones */
 	std::vector<lane *> run;		    /* may hold lanes that no longer run */
 	parking_lot lot;
-	std::vector<lane *> gathering; /* at_site in this round */
+	std::vector<lane *> gathering; /* at_site */
 	uint32_t next_block = 0;
 	uint32_t block_count = 0;
 	uint32_t resident_threads = 0;
