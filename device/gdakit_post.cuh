@@ -153,7 +153,6 @@ __device__ static __forceinline__ uint64_t gdakit_post_group(struct doca_gpu_dev
 							     uint32_t code_opt, Build build)
 {
 	const uint32_t depth = gdakit_ldg(&qp->sq_wqe_num);
-	constexpr uint64_t not_usable = 1ull << 63; /* of an index; no index ever gets there */
 	struct gdakit_group g;
 	uint64_t last = 0;
 
@@ -163,19 +162,15 @@ __device__ static __forceinline__ uint64_t gdakit_post_group(struct doca_gpu_dev
 
 	for (uint32_t done = 0; done < g.total;) {
 		const uint32_t batch = g.total - done < depth ? g.total - done : depth;
-		unsigned long long first = 0;
+		uint64_t taken = 0;
+		int usable = 0;
 
-		if (is_first) {
-			uint64_t taken;
-			bool usable =
-				gdakit_reserve<resource_sharing_mode>(qp, batch, code_opt, &taken);
+		if (is_first)
+			usable = gdakit_reserve<resource_sharing_mode>(qp, batch, code_opt, &taken);
+		usable = __shfl_sync(g.lanes, usable, static_cast<int>(g.first_lane));
+		const uint64_t first = __shfl_sync(g.lanes, static_cast<unsigned long long>(taken),
+						   static_cast<int>(g.first_lane));
 
-			first = usable ? taken : taken | not_usable;
-		}
-		first = __shfl_sync(g.lanes, first, static_cast<int>(g.first_lane));
-		const bool usable = (first & not_usable) == 0;
-
-		first &= ~not_usable;
 		__syncwarp(g.lanes);
 		for (uint32_t seq = g.begin > done ? g.begin : done;
 		     seq < g.end && seq < done + batch; seq++) {

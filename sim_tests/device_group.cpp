@@ -76,9 +76,8 @@ struct rmw_count {
 };
 
 template <enum doca_gpu_dev_verbs_resource_sharing_mode RSM>
-static void check_one_doorbell(enum doca_gpu_dev_verbs_nic_handler handler)
+static void check_one_doorbell(enum doca_gpu_dev_verbs_nic_handler handler, uint64_t start)
 {
-	const uint64_t start = 65520;
 	toy_nic nic(64, start, handler);
 	group_memory m;
 
@@ -103,8 +102,8 @@ static void check_one_doorbell(enum doca_gpu_dev_verbs_nic_handler handler)
 Test(device_group, the_threads_of_a_warp_share_a_reservation_and_a_doorbell)
 {
 	for (auto handler : {DB, NO_DBR, PROXY}) {
-		check_one_doorbell<GPU>(handler);
-		check_one_doorbell<CTA>(handler);
+		check_one_doorbell<GPU>(handler, 65520);
+		check_one_doorbell<CTA>(handler, (1ull << 63) - 16);
 	}
 }
 
