@@ -134,6 +134,19 @@ __device__ static __forceinline__ void gdakit_group_share_out(struct gdakit_grou
 	g->end = g->begin + count;
 }
 
+/* How many WQEs fit into a ring of `depth`, after the first `done`: those of whole lanes, so that
+ * nothing of other groups comes between one call's, unless a lane alone has more. */
+__device__ static __forceinline__ uint32_t gdakit_group_batch(const struct gdakit_group &g,
+							      uint32_t done, uint32_t depth)
+{
+	if (g.total - done <= depth)
+		return g.total - done;
+	const bool fits = g.end > done && g.end - done <= depth;
+	const uint32_t stop = __reduce_max_sync(g.lanes, fits ? g.end : 0u);
+
+	return stop == 0 ? depth : stop - done;
+}
+
 /* The lanes that are here together with the same QP and options. */
 __device__ static __forceinline__ uint32_t gdakit_group_find(struct doca_gpu_dev_verbs_qp *qp,
 							     uint32_t code_opt)
@@ -161,7 +174,7 @@ __device__ static __forceinline__ uint64_t gdakit_post_group(struct doca_gpu_dev
 	const bool is_first = gdakit_lane_id() == g.first_lane;
 
 	for (uint32_t done = 0; done < g.total;) {
-		const uint32_t batch = g.total - done < depth ? g.total - done : depth;
+		const uint32_t batch = gdakit_group_batch(g, done, depth);
 		uint64_t taken = 0;
 		int usable = 0;
 
