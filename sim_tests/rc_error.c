@@ -123,6 +123,32 @@ HX_TEST(rc_error, after_reset_nothing_is_written_any_more)
 	expect_nothing(h, p.a->scq);
 }
 
+/* A program that has its last message destroys the QP at once, perhaps before the NIC's turn is
+ * over. */
+HX_TEST(rc_error, what_was_received_is_acknowledged_though_the_qp_ends)
+{
+	for (uint32_t how = 0; how < 3; how++) {
+		struct hx_pair p = hx_pair(h, &(struct hx_qp_attr){.retry = 1, .timeout = 8});
+		struct hx_sge sge = {p.bmem, 4096, p.bkey};
+		struct hx_wr wr = {.opcode = PRM_WQE_SEND,
+				   .flags = HX_SIGNALED,
+				   .nsge = 1,
+				   .sge = {{p.amem, 100, p.akey}}};
+		uint8_t cqe[64];
+
+		hx_recv(p.b, &sge, 1);
+		hx_post(p.a, &wr);
+		hx_ring(p.a);
+		cr_assert(hx_wait(p.b->rcq, cqe, SIM_S));
+		if (how == 0)
+			cr_assert_eq(hx_destroy(h, 1, PRM_CMD_DESTROY_QP, p.b->qpn), 0);
+		else
+			cr_assert_eq(hx_modify(p.b, how == 1 ? PRM_CMD_QP_2RST : PRM_CMD_QP_2ERR),
+				     0);
+		HX_OK(p.a->scq, 0);
+	}
+}
+
 HX_TEST(rc_error, a_silent_peer_costs_all_retries)
 {
 	for (int8_t retry = -1; retry <= 3; retry += 2) {

@@ -229,6 +229,8 @@ uint8_t nm_cmd_modify_qp(struct nm_cmd *c)
 		memcpy(qp->qpc, qpc, sizeof(qpc));
 		nm_qp_decode(qp);
 	}
+	if (step_table[step].to == PRM_QP_RST || step_table[step].to == PRM_QP_ERR)
+		nm_qp_acknowledge(qp);
 	nm_qp_enter(qp, step_table[step].to);
 	if (step == TO_RST) {
 		assert(qp->state == PRM_QP_RST);

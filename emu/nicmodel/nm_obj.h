@@ -566,7 +566,9 @@ int nm_qp_attach(
  * next_rcv_psn; RTS the requester at next_send_psn, from the doorbell record; ERR flushes.
  */
 void nm_qp_enter(struct nm_qp *qp, uint8_t to);
-/* Tells observers that a command is about to destroy the QP. */
+/* Before a command takes the QP away: sends the ACK that is due. */
+void nm_qp_acknowledge(struct nm_qp *qp);
+/* The same, and tells observers that it is about to be destroyed. */
 void nm_qp_leave(struct nm_qp *qp);
 /* Ends transfers and packets; after it the QP touches no memory. Before destroy. */
 void nm_qp_detach(struct nm_qp *qp);

@@ -211,8 +211,15 @@ static void set_state(struct nm_qp *qp, uint8_t to)
 	tell_state(qp, from, to);
 }
 
+void nm_qp_acknowledge(struct nm_qp *qp)
+{
+	if (qp->rc)
+		rc_reply_leave(qp);
+}
+
 void nm_qp_leave(struct nm_qp *qp)
 {
+	nm_qp_acknowledge(qp);
 	tell_state(qp, qp->state, NM_QP_GONE);
 }
 

@@ -534,6 +534,7 @@ int rc_recv_take(struct nm_qp *qp);
  */
 void rc_recv_bind(struct nm_qp *qp, const struct rc_recv *to, const uint8_t *segs, uint32_t len);
 void rc_reply_run(struct nm_qp *qp);
+void rc_reply_leave(struct nm_qp *qp); /* before it leaves RTR or RTS by a command */
 /* The error is told to this side's program: by the receive WQE it hit, or else by an event; ERR. */
 void rc_report_fatal(struct nm_qp *qp);
 void rc_refuse(struct nm_qp *qp, uint32_t psn, uint8_t nak, uint8_t cause, const char *fmt, ...)

@@ -238,3 +238,20 @@ void rc_reply_run(struct nm_qp *qp)
 		}
 	}
 }
+
+/*
+ * The program may have seen the completion of a message in the middle of a turn, and do away with
+ * the QP before its end. A ConnectX has acknowledged by then.
+ */
+void rc_reply_leave(struct nm_qp *qp)
+{
+	struct rc_resp *resp = &qp->rc->resp;
+
+	if (!resp->ack_due || resp->nak_due || qp->rc->req.link_retry_ns)
+		return;
+	for (uint32_t i = 0; i < resp->nrds; i++)
+		if (resp->rds[i].pending)
+			return; /* an ACK would pass over it */
+	(void)send_aeth(qp, ROCE_AETH_ACK, psn_add(resp->xpsn, ROCE_PSN_MASK));
+	resp->ack_due = false;
+}

@@ -529,6 +529,7 @@ uint8_t world_command(struct world_nic *n, const struct nm_cmd_ctx *ctx, const v
 
 	enter(w);
 	status = nm_nic_command(n->nic, ctx, in, in_len, out, out_len, why);
+	w->link->ops->flush(w->link); /* the last ACK of a QP that ends */
 	leave(w, nm_nic_has_work(n->nic));
 	return status;
 }
