@@ -529,6 +529,88 @@ Test(link_shm, an_abandoned_link_no_longer_holds_its_name)
 	free_link(x);
 }
 
+/* ---- the ring's memory ---- */
+
+enum { PEERS = 32, PEER_PACKETS = 2 * SHM_RING_BYTES / 1024 };
+
+static uint64_t resident_shared_kib(void)
+{
+	FILE *f = fopen("/proc/self/status", "re");
+	unsigned long kib = 0;
+	char line[128];
+
+	while (f && fgets(line, sizeof(line), f) && sscanf(line, "RssShmem: %lu", &kib) != 1)
+		;
+	if (f)
+		fclose(f);
+	return kib;
+}
+
+static void send_and_receive(struct link *from, struct sink *a, struct link *to, struct sink *b,
+			     uint32_t psn)
+{
+	static uint8_t payload[1024];
+	struct nm_packet pkt = packet_to(&b->port, 1, psn, payload, sizeof(payload));
+
+	cr_assert_eq(from->ops->send(from, &a->port, &pkt), 0);
+	receive(from, to, b, b->count + 1);
+}
+
+Test(link_shm, rings_of_32_peers_that_keep_up_take_less_than_8_mib)
+{
+	struct link *y = make_link(host_b), *links[PEERS];
+	struct sink *b = make_sink(y), *sinks[PEERS];
+	uint64_t before = resident_shared_kib(), kib;
+
+	for (unsigned int i = 0; i < PEERS; i++) {
+		links[i] = make_link(host_a);
+		sinks[i] = make_sink(links[i]);
+	}
+	for (uint32_t psn = 0; psn < PEER_PACKETS; psn++) {
+		for (unsigned int i = 0; i < PEERS; i++) {
+			send_and_receive(links[i], sinks[i], y, b, psn);
+			send_and_receive(y, b, links[i], sinks[i], psn);
+		}
+	}
+	/* Both ends are in this process. */
+	kib = (resident_shared_kib() - before) / 2;
+	cr_expect_lt(kib, 8 * 1024, "%lu KiB", (unsigned long)kib);
+	cr_expect_gt(kib, 4 * 1024, "%lu KiB: they were not in use", (unsigned long)kib);
+	for (unsigned int i = 0; i < PEERS; i++) {
+		free_sink(sinks[i]);
+		free_link(links[i]);
+	}
+	free_sink(b);
+	free_link(y);
+}
+
+Test(link_shm, a_ring_whose_receiver_is_behind_is_used_to_its_end)
+{
+	struct pair p = open_pair();
+	static uint8_t payload[1024];
+	uint32_t sent = 0;
+
+	for (int lap = 0; lap < 5; lap++) {
+		for (;;) {
+			struct nm_packet pkt = packet_to(&p.b->port, 1, sent, payload, 1024);
+
+			if (p.x->ops->send(p.x, &p.a->port, &pkt))
+				break;
+			sent++;
+		}
+		cr_assert_geq(sent - p.b->count, SHM_RING_BYTES / 1100);
+		/* Not all of it, so that the next lap begins with some behind. */
+		p.x->ops->flush(p.x);
+		p.y->attention = true;
+		p.y->ops->poll(p.y, 64);
+		p.y->ops->poll(p.y, 100 + 77 * (uint32_t)lap);
+	}
+	receive(p.x, p.y, p.b, sent);
+	for (uint32_t psn = 0; psn < sent; psn++)
+		cr_assert_eq(p.b->psn[psn], psn);
+	close_pair(&p);
+}
+
 /* ---- two threads ---- */
 
 enum { STREAM = 20000 };

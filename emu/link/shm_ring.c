@@ -115,6 +115,23 @@ static bool has_room(struct shm_ring *ring, uint32_t len)
 	return !ring->broken && ring->pos + len <= ring->limit;
 }
 
+/* Jumps to the begin of the memory. What follows has room there: nearly all of the lap is free. */
+static void lap_early(struct shm_ring *ring)
+{
+	uint32_t at = (uint32_t)(ring->pos & (SHM_RING_BYTES - 1));
+	struct shm_entry e = {.len = SHM_RING_BYTES - at};
+	uint64_t tail;
+
+	if (at < SHM_RING_LAP || e.len < sizeof(e))
+		return;
+	tail = atomic_load_explicit(&ring->head->tail, memory_order_acquire);
+	if (ring->pos - tail > SHM_RING_EMPTY)
+		return;
+	memcpy(ring->entries + at, &e, sizeof(e));
+	ring->pos += e.len;
+	ring->limit = tail + SHM_RING_BYTES;
+}
+
 bool shm_ring_has_room(struct shm_ring *ring)
 {
 	return has_room(ring, (uint32_t)sizeof(struct shm_entry) + NM_PKT_HDR_MAX +
@@ -176,9 +193,12 @@ int shm_ring_put(struct shm_ring *ring, const struct nm_packet *pkt, const struc
 		.tclass = pkt->route.tclass,
 		.hop_limit = pkt->route.hop_limit,
 	};
-	uint8_t *to = ring->entries + (ring->pos & (SHM_RING_BYTES - 1));
-	struct gather_args args = {.pkt = pkt, .to = to + sizeof(e) + pad8(pkt->hdr_len)};
+	struct gather_args args = {.pkt = pkt};
+	uint8_t *to;
 
+	lap_early(ring);
+	to = ring->entries + (ring->pos & (SHM_RING_BYTES - 1));
+	args.to = to + sizeof(e) + pad8(pkt->hdr_len);
 	if (!has_room(ring, e.len))
 		return ring->broken ? -EPROTO : -EAGAIN;
 	memcpy(to, &e, sizeof(e));
@@ -328,25 +348,45 @@ static const char *take_entry(const struct shm_entry *e, uint8_t *at, struct nm_
 	return NULL;
 }
 
-int shm_ring_next(struct shm_ring *ring, struct nm_packet *pkt, struct shm_told *told,
-		  const char **why)
+/* An entry that is all there: its length. 0: nothing is there. */
+static int take_head(const struct shm_ring *ring, struct shm_entry *e)
 {
 	uint64_t head = atomic_load_explicit(&ring->head->head, memory_order_acquire);
 	uint64_t have = head - ring->pos;
-	uint8_t *at = ring->entries + (ring->pos & (SHM_RING_BYTES - 1));
-	struct shm_entry e;
 
-	if (have == 0 || ring->broken)
+	if (have == 0)
 		return 0;
-	*why = "the producer's cursor is impossible";
-	if (have <= SHM_RING_BYTES && have >= sizeof(e)) {
-		snapshot(&e, at, sizeof(e));
-		*why = "an entry that does not end where the producer's cursor is";
-		if (e.len >= sizeof(e) && e.len % 8 == 0 && e.len <= have)
-			*why = take_entry(&e, at, pkt, told);
+	if (have > SHM_RING_BYTES || have < sizeof(*e))
+		return -ERANGE;
+	snapshot(e, ring->entries + (ring->pos & (SHM_RING_BYTES - 1)), sizeof(*e));
+	return e->len >= sizeof(*e) && e->len % 8 == 0 && e->len <= have ? (int)e->len : -EPROTO;
+}
+
+static bool begins_again(const struct shm_ring *ring, const struct shm_entry *e)
+{
+	return e->hdr_len == 0 && ((ring->pos + e->len) & (SHM_RING_BYTES - 1)) == 0;
+}
+
+int shm_ring_next(struct shm_ring *ring, struct nm_packet *pkt, struct shm_told *told,
+		  const char **why)
+{
+	struct shm_entry e;
+	int len = ring->broken ? 0 : take_head(ring, &e);
+
+	if (len > 0 && begins_again(ring, &e)) {
+		ring->pos += e.len;
+		len = take_head(ring, &e);
 	}
+	if (len == 0)
+		return 0;
+	if (len > 0)
+		*why = take_entry(&e, ring->entries + (ring->pos & (SHM_RING_BYTES - 1)), pkt,
+				  told);
+	else
+		*why = len == -ERANGE ? "the producer's cursor is impossible"
+				      : "an entry that does not end where the producer's cursor is";
 	if (!*why)
-		return (int)e.len;
+		return len;
 	ring->broken = true;
 	return -EPROTO;
 }

@@ -18,6 +18,8 @@
 enum {
 	SHM_RING_HEAD = 4096,	     /* bytes before the entries */
 	SHM_RING_BYTES = 512 * 1024, /* of entries; a power of two */
+	SHM_RING_LAP = 96 * 1024,    /* after so many bytes it begins again, if it is about empty */
+	SHM_RING_EMPTY = 16 * 1024,  /* in use at most, that is */
 	SHM_PULL_MIN = 8192,	     /* shorter payload is always copied through the ring */
 	SHM_PIPES = 2,		     /* through which payload may come instead */
 };
@@ -32,7 +34,9 @@ struct shm_ring_head {
 
 /*
  * What lies at an entry's begin; then header, then payload or places of it, each padded to 8; then,
- * if some of the payload is in pipes, how much is in each.
+ * if some of the payload is in pipes, how much is in each. One without a header ends at the end of
+ * the memory and says nothing else: the producer begins again, so that only a ring that runs full
+ * ever uses all of it.
  */
 struct shm_entry {
 	uint32_t len; /* of all of it, bytes */
