@@ -144,6 +144,7 @@ static const char *const found[][MX_AXES + 1] = {
 	{"signal_counter", "thread", "gpu", "2", "2", "db", "32", "193"},
 	{"p_counter", "thread", "cta", "64", "32768", "no_dbr", "0", "85"},
 	{"get_blocking", "warp", "exclusive", "1024", "32768", "no_dbr", "16", "196"},
+	{"put_signal_counter", "thread", "cta", "33", "32768", "bf", "32", "134"},
 };
 
 /* --- commands --- */

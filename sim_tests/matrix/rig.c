@@ -29,7 +29,9 @@ static void begin_at(struct mx_rig *rig, struct mx_queue *q)
 	cr_assert(req->head == req->tail && req->pi == 0, "the queue has worked already");
 	req->pi = req->fetched = req->next_idx = req->ci = (uint16_t)start;
 	req->tail = req->una_seq = req->cur = req->head = req->sqd_seq = (uint32_t)start;
-	q->hx->dbr[1] = htobe32((uint16_t)start);
+	/* As the NIC read it last: a sweep passes over a record that has not changed since. */
+	q->hx->dbr[1] = qp->dbr.cache[1] = htobe32((uint16_t)start);
+	nm_uar_saw_record(qp);
 	cq->producer = cq->visible = (uint32_t)(start + rig->config.rsvd) & MX_INDEX_MASK;
 	cq->consumer = cq->last_notified = cq->last_solicited = cq->visible;
 }
