@@ -214,6 +214,17 @@ CHECK_TEST(a_record_that_nobody_rang_for_is_found_when_the_qp_is_destroyed)
 	cr_expect(strstr(w->text, "1 WQEBBs were never rung for"), "%s", w->text);
 }
 
+/* Doorbell and command reach a device in the order in which they were written. */
+CHECK_TEST(what_was_rung_before_the_qp_is_destroyed_was_rung)
+{
+	hx_post(p.a, &wr);
+	hx_post(p.a, &wr);
+	hx_ring(p.a);
+	cr_assert_eq(hx_destroy(w->h, 0, PRM_CMD_DESTROY_QP, p.a->qpn), 0);
+	hx_run(w->h, 100 * SIM_US);
+	watch_end(w, RULE_NONE, 0);
+}
+
 /* After a reset the ring still holds the WQEs of before: they are nobody's. */
 CHECK_TEST(what_a_reset_left_in_the_ring_was_not_forgotten)
 {

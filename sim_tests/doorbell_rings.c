@@ -320,9 +320,13 @@ HX_TEST(doorbell_rings, a_trapped_doorbell_is_the_same)
  */
 HX_TEST(doorbell_rings, a_doorbell_that_fills_the_ring_during_a_sweep_is_served)
 {
-	struct hx_pair p =
-		hx_pair_of(h, &(struct hx_qp_attr){.no_dbr = true, .log_sq = 1}, NULL, 1 << 16);
+	const struct hx_qp_attr attr = {.no_dbr = true, .log_sq = 1};
+	struct hx_pair p = hx_pair_of(h, &attr, NULL, 1 << 16);
 
+	struct hx_qp *other =
+		hx_qp(h, 0, &attr); /* alone on its page ours would be swept much later */
+
+	hx_connect(other, other);
 	for (uint32_t i = 0; i < 600; i++) {
 		uint16_t first = post(&p, 0);
 

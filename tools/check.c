@@ -22,6 +22,11 @@ int check_prepare(const struct run_options *o)
 
 	if (!o->check)
 		return unsetenv(UV_ENV_CHECK);
+	if (o->check_json && o->check_junit && !strcmp(o->check_json, o->check_junit)) {
+		complain("--check-json and --check-junit both name %s: two files are expected",
+			 o->check_json);
+		return -1;
+	}
 	if (snprintf(folder, sizeof(folder), "%s/gdakit-check-XXXXXX",
 		     tmp && *tmp == '/' ? tmp : "/tmp") >= (int)sizeof(folder) ||
 	    !mkdtemp(folder)) {
@@ -38,6 +43,15 @@ static FILE *open_file(const char *name)
 
 	snprintf(path, sizeof(path), "%s/%s", folder, name);
 	return fopen(path, "re");
+}
+
+static bool is_there(const char *name)
+{
+	FILE *f = open_file(name);
+
+	if (f)
+		fclose(f);
+	return f != NULL;
 }
 
 /* Appends what a file of the directory holds to `to` (NULL: nowhere); returns its lines. */
@@ -99,10 +113,11 @@ int check_finish(const struct run_options *o, int code)
 {
 	unsigned int found;
 	char head[256];
-	bool saved;
+	bool saved, looked;
 
 	if (!folder[0])
 		return code;
+	looked = is_there(FINDINGS_JSON);
 	found = copy(FINDINGS_JSON, NULL);
 	/* A suite without a case is no suite to many readers: the run itself is one. */
 	snprintf(
@@ -115,10 +130,14 @@ int check_finish(const struct run_options *o, int code)
 	saved &= save("--check-junit", o->check_junit, head, FINDINGS_JUNIT,
 		      "</testsuite></testsuites>\n");
 	remove_folder();
+	if (found && code > 128)
+		complain("the program was ended by signal %d", code - 128);
 	if (found)
 		complain("--check: %u finding%s", found, found > 1 ? "s" : "");
-	else
+	else if (looked)
 		complain("--check: nothing found");
+	else if (code != EXIT_REFUSED)
+		complain("--check: no process of the run opened the device, nothing was checked");
 	if (!saved)
 		return EXIT_REFUSED;
 	return found ? o->check_exit : code;

@@ -262,7 +262,14 @@ static int open_one(const struct findings *f, const char *dir, const char *name)
 	fd = fds_own(open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
 	if (fd >= 0)
 		return fd;
-	n = snprintf(line, sizeof(line), "gdakit: --check: %s: %s\n", path, strerror(errno));
+	if (errno == ENOENT) /* the launcher took the directory away */
+		n = snprintf(line, sizeof(line),
+			     "gdakit: --check: the run is over: what process %d does is said here "
+			     "and not counted\n",
+			     (int)getpid());
+	else
+		n = snprintf(line, sizeof(line), "gdakit: --check: %s: %s\n", path,
+			     strerror(errno));
 	(void)!write(f->people, line, (size_t)n);
 	return -1;
 }
@@ -273,7 +280,8 @@ void findings_open(struct findings *f, const char *dir, int people)
 	if (!dir || !*dir)
 		return;
 	f->json = open_one(f, dir, FINDINGS_JSON);
-	f->junit = open_one(f, dir, FINDINGS_JUNIT);
+	if (f->json >= 0)
+		f->junit = open_one(f, dir, FINDINGS_JUNIT);
 }
 
 void findings_close(struct findings *f)

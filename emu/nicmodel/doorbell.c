@@ -348,6 +348,14 @@ static bool poll_page(struct nm_nic *nic, struct nm_uar *uar)
 	return any;
 }
 
+void nm_uar_take(struct nm_qp *qp)
+{
+	if (qp->uar && poll_page(qp->obj.nic, qp->uar))
+		rang(qp->uar, nm_now(qp->obj.nic));
+	if (qp->rc && qp->has_sq)
+		(void)rc_req_dbr(qp);
+}
+
 /* ---- rings that others have overwritten: the records know ---- */
 
 static bool sq_sweepable(const struct nm_qp *qp)

@@ -566,7 +566,7 @@ int nm_qp_attach(
  * next_rcv_psn; RTS the requester at next_send_psn, from the doorbell record; ERR flushes.
  */
 void nm_qp_enter(struct nm_qp *qp, uint8_t to);
-/* Before a command takes the QP away: sends the ACK that is due. */
+/* Before a command takes the QP away: sees what was rung until then, sends the ACK that is due. */
 void nm_qp_acknowledge(struct nm_qp *qp);
 /* The same, and tells observers that it is about to be destroyed. */
 void nm_qp_leave(struct nm_qp *qp);
@@ -613,6 +613,9 @@ bool nm_mcast_next(const struct nm_nic *nic, const uint8_t gid[16], struct nm_mc
 int nm_uar_reserve_qp(struct nm_uar *uar); /* room for one more: 0, -ENOMEM */
 void nm_uar_add_qp(struct nm_qp *qp);
 void nm_uar_remove_qp(struct nm_qp *qp);
+/* Takes what was rung before a command, as a doorbell and the command arrive in order on PCIe: the
+ * registers of the QP's page, and the QP's record. */
+void nm_uar_take(struct nm_qp *qp);
 /* Its SQ's record is to be read; was read, or the QP begins anew. */
 void nm_uar_ask_record(struct nm_qp *qp);
 void nm_uar_saw_record(struct nm_qp *qp);

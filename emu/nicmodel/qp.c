@@ -213,8 +213,10 @@ static void set_state(struct nm_qp *qp, uint8_t to)
 
 void nm_qp_acknowledge(struct nm_qp *qp)
 {
-	if (qp->rc)
-		rc_reply_leave(qp);
+	if (!qp->rc)
+		return;
+	nm_uar_take(qp);
+	rc_reply_leave(qp);
 }
 
 void nm_qp_leave(struct nm_qp *qp)
