@@ -25,7 +25,7 @@ BUILD = os.path.join(WORK, "build")
 LIST = os.path.join(ROOT, "sim_tests", "mutations.txt")
 # A test and its target share a name; scripts have no target and are left out.
 MODEL_TESTS = (r"^(cap|check|cmd|cq|device_group|device_matrix|device_order|device_stall|doorbell|engine|fds|link|many|"
-               r"mkey|observe|paths|rc|recording|space|trace|"
+               r"mkey|observe|paths|qemu|rc|recording|space|trace|"
                r"uc|ud|uverbs|world|wqe|xrc)(_|$)")
 
 
