@@ -24,10 +24,6 @@ static const char *find(const struct name *table, size_t count, uint32_t number)
 #define COMMAND_(name, opcode) {opcode, #name},
 static const struct name commands[] = {PRM_COMMANDS(COMMAND_)};
 
-#define WQE(n)                                                                                     \
-	{                                                                                          \
-		PRM_WQE_##n, #n                                                                    \
-	}
 #define CQE(n)                                                                                     \
 	{                                                                                          \
 		PRM_CQE_##n, #n                                                                    \
@@ -44,24 +40,6 @@ static const struct name commands[] = {PRM_COMMANDS(COMMAND_)};
 	{                                                                                          \
 		PRM_EVENT_##n, #n                                                                  \
 	}
-static const struct name wqes[] = {
-	WQE(NOP),
-	WQE(SEND_INVAL),
-	WQE(RDMA_WRITE),
-	WQE(RDMA_WRITE_IMM),
-	WQE(SEND),
-	WQE(SEND_IMM),
-	WQE(TSO),
-	WQE(WAIT),
-	WQE(RDMA_READ),
-	WQE(ATOMIC_CS),
-	WQE(ATOMIC_FA),
-	WQE(ATOMIC_MASKED_CS),
-	WQE(ATOMIC_MASKED_FA),
-	WQE(LOCAL_INVAL),
-	WQE(DUMP),
-	WQE(UMR),
-};
 static const struct name cqes[] = {
 	CQE(REQ),	CQE(RESP_WR_IMM), CQE(RESP_SEND), CQE(RESP_SEND_IMM), CQE(RESP_SEND_INV),
 	CQE(RESIZE_CQ), CQE(REQ_ERR),	  CQE(RESP_ERR),  CQE(INVALID),
@@ -133,7 +111,9 @@ const char *name_of_command(uint16_t opcode)
 
 const char *name_of_wqe(uint8_t opcode)
 {
-	return FIND(wqes, opcode);
+	const char *name = prm_wqe_name(opcode);
+
+	return name ? name : "unknown";
 }
 
 const char *name_of_cqe(uint8_t opcode)

@@ -234,16 +234,6 @@ static uint64_t value_of(const struct row *row, const struct nm_counter_row *c)
 	return value;
 }
 
-static const char *service(uint8_t st)
-{
-	static const char *const names[] = {
-		[PRM_QP_ST_RC] = "RC",	 [PRM_QP_ST_UC] = "UC",	  [PRM_QP_ST_UD] = "UD",
-		[PRM_QP_ST_XRC] = "XRC", [PRM_QP_ST_DCI] = "DCI", [PRM_QP_ST_RAW] = "RAW",
-	};
-
-	return st < sizeof(names) / sizeof(names[0]) && names[st] ? names[st] : "?";
-}
-
 /* What is shown in any case; the others where they are not 0. */
 static bool always_shown(const char *name)
 {
@@ -254,7 +244,7 @@ static bool always_shown(const char *name)
 static void print_row(const struct row *row)
 {
 	if (row->is_qp)
-		printf("  QP 0x%06x  %s %s to 0x%06x", row->qp.qpn, service(row->qp.st),
+		printf("  QP 0x%06x  %s %s to 0x%06x", row->qp.qpn, prm_qp_st_name(row->qp.st),
 		       name_of_state(row->qp.state), row->qp.remote_qpn);
 	else
 		printf("%s  host %s  pid %u  %.60s\n  port", row->device, row->host, row->pid,
@@ -306,7 +296,7 @@ static void print_json(const struct rows *rows)
 
 			printf("%s{\"qpn\":%u", row - nic > 1 ? "," : "", row->qp.qpn);
 			out_number(&o, "remote_qpn", row->qp.remote_qpn);
-			out_word(&o, "type", service(row->qp.st));
+			out_word(&o, "type", prm_qp_st_name(row->qp.st));
 			out_word(&o, "state", name_of_state(row->qp.state));
 			print_json_counters(row);
 			putchar('}');

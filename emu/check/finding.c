@@ -9,19 +9,11 @@
 #include <unistd.h>
 
 #include "emu/fds/fds.h"
+#include "emu/nicmodel/prm_print.h"
 #include "emu/nicmodel/wqe.h"
 #include "prm/prm.h"
 
 enum { LINE = 8192, ROW = 32 };
-
-static const char *const services[16] = {
-	[PRM_QP_ST_RC] = "RC",	 [PRM_QP_ST_UC] = "UC",	  [PRM_QP_ST_UD] = "UD",
-	[PRM_QP_ST_XRC] = "XRC", [PRM_QP_ST_DCI] = "DCI", [PRM_QP_ST_RAW] = "raw"};
-
-static const char *service(uint8_t st)
-{
-	return st < 16 && services[st] ? services[st] : "?";
-}
 
 /* ---- text that grows in a buffer, and is cut where that ends ---- */
 
@@ -78,35 +70,6 @@ static void add_sges(struct text *t, const struct nm_sq_ring *ring, const struct
 	}
 }
 
-/* The names of the opcodes are those of libibverbs' and the driver's. */
-static const char *opcode_name(uint8_t opcode)
-{
-	static const struct {
-		uint8_t opcode;
-		const char *name;
-	} names[] = {
-		{PRM_WQE_NOP, "NOP"},
-		{PRM_WQE_SEND_INVAL, "SEND_INVAL"},
-		{PRM_WQE_RDMA_WRITE, "RDMA_WRITE"},
-		{PRM_WQE_RDMA_WRITE_IMM, "RDMA_WRITE_IMM"},
-		{PRM_WQE_SEND, "SEND"},
-		{PRM_WQE_SEND_IMM, "SEND_IMM"},
-		{PRM_WQE_WAIT, "WAIT"},
-		{PRM_WQE_RDMA_READ, "RDMA_READ"},
-		{PRM_WQE_ATOMIC_CS, "ATOMIC_CS"},
-		{PRM_WQE_ATOMIC_FA, "ATOMIC_FA"},
-		{PRM_WQE_ATOMIC_MASKED_CS, "ATOMIC_MASKED_CS"},
-		{PRM_WQE_ATOMIC_MASKED_FA, "ATOMIC_MASKED_FA"},
-		{PRM_WQE_DUMP, "DUMP"},
-		{PRM_WQE_UMR, "UMR"},
-	};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (names[i].opcode == opcode)
-			return names[i].name;
-	return NULL;
-}
-
 void finding_wqe_text(char *text, size_t size, uint8_t st, uint32_t qpn, uint16_t wqe_idx,
 		      const uint8_t *wqe, uint32_t len)
 {
@@ -123,8 +86,8 @@ void finding_wqe_text(char *text, size_t size, uint8_t st, uint32_t qpn, uint16_
 		memcpy(nm_wqe_octoword(&ring, wqe_idx, ow), wqe + (size_t)ow * NM_OCTOWORD,
 		       NM_OCTOWORD);
 	wrong = nm_wqe_decode(&ring, wqe_idx, &wr, why);
-	name = opcode_name(wr.opcode);
-	add(&t, "%s QP 0x%x wqe[%u]: ", service(st), qpn, wqe_idx);
+	name = prm_wqe_name(wr.opcode);
+	add(&t, "%s QP 0x%x wqe[%u]: ", prm_qp_st_name(st), qpn, wqe_idx);
 	if (name)
 		add(&t, "%s", name);
 	else
@@ -167,7 +130,7 @@ static void add_where(struct text *t, const struct finding *g)
 {
 	add(t, "%s", g->nic);
 	if (g->qpn)
-		add(t, ", %s QP 0x%x", service(g->st), g->qpn);
+		add(t, ", %s QP 0x%x", prm_qp_st_name(g->st), g->qpn);
 	if (g->qpn && g->peer_qpn)
 		add(t, " (peer QP 0x%x)", g->peer_qpn);
 	if (g->cqn)
@@ -197,7 +160,7 @@ static void in_json(struct text *t, const struct finding *g)
 	add_escaped(t, g->nic, false);
 	add(t, "\"");
 	if (g->qpn)
-		add(t, ",\"qp\":%u,\"service\":\"%s\"", g->qpn, service(g->st));
+		add(t, ",\"qp\":%u,\"service\":\"%s\"", g->qpn, prm_qp_st_name(g->st));
 	if (g->qpn && g->peer_qpn)
 		add(t, ",\"peer_qp\":%u", g->peer_qpn);
 	if (g->cqn)

@@ -100,3 +100,47 @@ uint32_t prm_reserved_bits(const struct prm_layout *layout, const void *buf, siz
 						      ~named_bits(layout, off));
 	return count;
 }
+
+const char *prm_wqe_name(uint8_t opcode)
+{
+#define WQE_(name)                                                                                 \
+	{                                                                                          \
+		PRM_WQE_##name, #name                                                              \
+	}
+	static const struct {
+		uint8_t opcode;
+		const char *name;
+	} names[] = {
+		WQE_(NOP),
+		WQE_(SEND_INVAL),
+		WQE_(RDMA_WRITE),
+		WQE_(RDMA_WRITE_IMM),
+		WQE_(SEND),
+		WQE_(SEND_IMM),
+		WQE_(TSO),
+		WQE_(WAIT),
+		WQE_(RDMA_READ),
+		WQE_(ATOMIC_CS),
+		WQE_(ATOMIC_FA),
+		WQE_(ATOMIC_MASKED_CS),
+		WQE_(ATOMIC_MASKED_FA),
+		WQE_(LOCAL_INVAL),
+		WQE_(DUMP),
+		WQE_(UMR),
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (names[i].opcode == opcode)
+			return names[i].name;
+	return NULL;
+}
+
+const char *prm_qp_st_name(uint8_t st)
+{
+	static const char *const names[] = {
+		[PRM_QP_ST_RC] = "RC",	 [PRM_QP_ST_UC] = "UC",	  [PRM_QP_ST_UD] = "UD",
+		[PRM_QP_ST_XRC] = "XRC", [PRM_QP_ST_DCI] = "DCI", [PRM_QP_ST_RAW] = "RAW",
+	};
+
+	return st < sizeof(names) / sizeof(names[0]) && names[st] ? names[st] : "?";
+}

@@ -34,6 +34,12 @@ const struct prm_layout *prm_layout_find(const char *name);
  */
 void prm_print(const struct prm_layout *layout, const void *buf, size_t len, FILE *to);
 
+/* `RDMA_WRITE` for PRM_WQE_RDMA_WRITE and so on, as libmlx5 and the driver have it; NULL: no opcode
+ * of a send WQE. */
+const char *prm_wqe_name(uint8_t opcode);
+/* `RC` for PRM_QP_ST_RC and so on; "?": no service type. */
+const char *prm_qp_st_name(uint8_t st);
+
 /* Bits that are set in the first min(len, size) bytes and that no field names. */
 uint32_t prm_reserved_bits(const struct prm_layout *layout, const void *buf, size_t len);
 
