@@ -5,13 +5,18 @@
 
 #define RECV_WQE_FAULTS (1u << RC_CAUSE_RECV_LKEY | 1u << RC_CAUSE_RECV_WQE)
 
-#define MANAGEMENT_(qp)                                                                            \
-	{                                                                                          \
-		.name = (qp), .opcode_base = ROCE_BASE_UD, .wqe_st = PRM_QP_ST_UD,                 \
-		.driver_only = true, .fatal = RECV_WQE_FAULTS | 1u << RC_CAUSE_RECV_LENGTH,        \
-		.send = ud_send, .request = ur_request, .respond = ur_respond,                     \
-		.receive = ud_receive, .refused = ur_refused, .not_ready = ur_not_ready,           \
-	}
+/* Acknowledged and repeated; who receives is each row's own. */
+#define RELIABLE_                                                                                  \
+	.reliable = true, .connected = true, .send = rc_send_data, .request = rc_req_run,          \
+	.respond = rc_resp_run, .reply = rc_reply_run, .timeout = rc_timeout,                      \
+	.refused = rc_refused, .not_ready = rc_not_ready
+
+/* A buffer that is too small: fatal as seen of ConnectX; IBTA 9.8.3 would drop. */
+#define DATAGRAMS_                                                                                 \
+	.opcode_base = ROCE_BASE_UD, .wqe_st = PRM_QP_ST_UD,                                       \
+	.fatal = RECV_WQE_FAULTS | 1u << RC_CAUSE_RECV_LENGTH, .send = ud_send,                    \
+	.request = ur_request, .respond = ur_respond, .receive = ud_receive,                       \
+	.refused = ur_refused, .not_ready = ur_not_ready
 
 static const struct nm_service services[] = {
 	[PRM_QP_ST_RC] =
@@ -19,16 +24,8 @@ static const struct nm_service services[] = {
 			.name = "RC",
 			.opcode_base = ROCE_BASE_RC,
 			.wqe_st = PRM_QP_ST_RC,
-			.reliable = true,
-			.connected = true,
-			.send = rc_send_data,
-			.request = rc_req_run,
-			.respond = rc_resp_run,
-			.reply = rc_reply_run,
-			.timeout = rc_timeout,
+			RELIABLE_,
 			.receive = rc_receive,
-			.refused = rc_refused,
-			.not_ready = rc_not_ready,
 		},
 	[PRM_QP_ST_UC] =
 		{
@@ -44,59 +41,30 @@ static const struct nm_service services[] = {
 			.refused = ur_refused,
 			.not_ready = ur_not_ready,
 		},
-	[PRM_QP_ST_UD] =
-		{
-			.name = "UD",
-			.opcode_base = ROCE_BASE_UD,
-			.wqe_st = PRM_QP_ST_UD,
-			/* A buffer that is too small: seen of ConnectX; IBTA 9.8.3 would drop. */
-			.fatal = RECV_WQE_FAULTS | 1u << RC_CAUSE_RECV_LENGTH,
-			.send = ud_send,
-			.request = ur_request,
-			.respond = ur_respond,
-			.receive = ud_receive,
-			.refused = ur_refused,
-			.not_ready = ur_not_ready,
-		},
+	[PRM_QP_ST_UD] = {.name = "UD", DATAGRAMS_},
 	/* Queue pairs 0 and 1 (IBTA 13.5): datagrams as the driver sends them; no MAD comes. */
-	[PRM_QP_ST_QP0] = MANAGEMENT_("QP0"),
-	[PRM_QP_ST_QP1] = MANAGEMENT_("QP1"),
+	[PRM_QP_ST_QP0] = {.name = "QP0", DATAGRAMS_, .driver_only = true},
+	[PRM_QP_ST_QP1] = {.name = "QP1", DATAGRAMS_, .driver_only = true},
 	/* Connected to nobody: its WQEs change keys. */
 	[PRM_QP_ST_UMR] =
 		{
 			.name = "UMR",
 			.opcode_base = ROCE_BASE_RC,
 			.wqe_st = PRM_QP_ST_UMR,
-			.reliable = true,
-			.connected = true,
+			RELIABLE_,
+			.receive = rc_receive,
 			.driver_only = true,
 			.any_pd = true,
-			.send = rc_send_data,
-			.request = rc_req_run,
-			.respond = rc_resp_run,
-			.reply = rc_reply_run,
-			.timeout = rc_timeout,
-			.receive = rc_receive,
-			.refused = rc_refused,
-			.not_ready = rc_not_ready,
 		},
 	[PRM_QP_ST_XRC] =
 		{
 			.name = "XRC",
 			.opcode_base = ROCE_BASE_XRC,
 			.wqe_st = PRM_QP_ST_XRC,
-			.reliable = true,
-			.connected = true,
+			RELIABLE_,
 			.srq_by_packet = true,
-			.send = rc_send_data,
-			.request = rc_req_run,
-			.respond = rc_resp_run,
-			.reply = rc_reply_run,
-			.timeout = rc_timeout,
 			.receive = xrc_receive,
-			.refused = rc_refused,
 			.admit = xrc_admit,
-			.not_ready = rc_not_ready,
 		},
 };
 
