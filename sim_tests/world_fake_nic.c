@@ -37,6 +37,11 @@ struct nm_nic *nm_nic_create(const struct nm_config *config, const struct nm_ops
 	return nic;
 }
 
+const struct nm_counters *nm_nic_counters(const struct nm_nic *nic)
+{
+	return &nic->counters;
+}
+
 void nm_nic_destroy(struct nm_nic *nic)
 {
 	free(nic);

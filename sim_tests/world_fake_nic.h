@@ -30,7 +30,8 @@ struct nm_nic {
 	_Atomic uint32_t overlaps;
 	_Atomic uint32_t doorbells, received, sent, commands, progresses, timers, early_timers;
 	_Atomic uint64_t served_ns;
-	uint8_t answer[4096]; /* payload to send, and its length; 0: none */
+	struct nm_counters counters; /* its commands send nothing */
+	uint8_t answer[4096];	     /* payload to send, and its length; 0: none */
 	uint32_t answer_len;
 };
 
