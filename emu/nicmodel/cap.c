@@ -115,18 +115,21 @@ uint8_t nm_cmd_set_hca_cap(struct nm_cmd *c)
 {
 	uint16_t type = c->op_mod >> 1;
 	const uint8_t *cap = c->in + PRM_query_hca_cap_out_capability_OFF;
-	uint8_t **kept;
+	uint8_t most[NM_CAP_BYTES] = {0}, **kept;
 
 	if (!cap_type_exists(type) || (c->op_mod & NM_CAP_CURRENT))
 		return nm_cmd_fail(c, PRM_STATUS_BAD_PARAM, NM_SYND_OP_MOD,
 				   "op_mod 0x%x: no capability type 0x%x", c->op_mod, type);
+	cap_from_table(c->nic, most, type);
 	for (size_t n = 0; n < nm_cap_connectx7_rows; n++) {
 		const struct nm_cap_row *r = &nm_cap_connectx7[n];
+		uint32_t asked = prm_get(cap, r->off, r->hi, r->lo);
+		uint32_t has = prm_get(most, r->off, r->hi, r->lo);
 
-		if (r->type == type && prm_get(cap, r->off, r->hi, r->lo) > r->value)
+		if (r->type == type && asked > has)
 			return nm_cmd_fail(c, PRM_STATUS_BAD_PARAM, NM_SYND_FIELD,
-					   "%s is %u, the device has at most %u", r->field,
-					   prm_get(cap, r->off, r->hi, r->lo), r->value);
+					   "%s is %u, the device has at most %u", r->field, asked,
+					   has);
 	}
 	kept = &c->nic->set_cap[type];
 	if (!*kept)
