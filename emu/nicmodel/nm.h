@@ -541,17 +541,15 @@ struct nm_sq_view {
 	const uint8_t *ring;
 	const volatile uint32_t *record; /* two big-endian words, the second is the send queue's */
 	uint32_t bbs;
-	uint16_t pi;	   /* as doorbells and record said */
-	uint16_t next_idx; /* of the next WQE to be executed */
-	uint16_t ci;	   /* of the oldest that is not done */
-	bool no_dbr;	   /* it has no record */
+	uint16_t pi; /* as doorbells and record said */
+	bool no_dbr; /* it has no record */
 };
 /* False: there is no such QP, or it has no send queue. */
 bool nm_nic_sq(const struct nm_nic *nic, uint32_t qpn, struct nm_sq_view *view);
 /* A completion queue likewise; indices have 24 bits. */
 struct nm_cq_view {
 	const volatile uint32_t *record; /* the first word is the consumer index */
-	uint32_t size, producer;
+	uint32_t producer;
 	bool collapsed, overrun_ignore;
 };
 bool nm_nic_cq(const struct nm_nic *nic, uint32_t cqn, struct nm_cq_view *view);

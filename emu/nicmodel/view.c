@@ -5,18 +5,14 @@
 bool nm_nic_sq(const struct nm_nic *nic, uint32_t qpn, struct nm_sq_view *view)
 {
 	const struct nm_qp *qp = (const struct nm_qp *)nm_obj_get(nic, NM_OBJ_QP, qpn);
-	const struct rc_req *req;
 
 	if (!qp || !qp->rc || !qp->has_sq)
 		return false;
-	req = &qp->rc->req;
 	*view = (struct nm_sq_view){
-		.ring = req->flat,
+		.ring = qp->rc->req.flat,
 		.record = qp->dbr.flat,
 		.bbs = 1u << qp->log_sq_size,
-		.pi = req->pi,
-		.next_idx = req->next_idx,
-		.ci = req->ci,
+		.pi = qp->rc->req.pi,
 		.no_dbr = qp->no_dbr,
 	};
 	return true;
@@ -30,7 +26,6 @@ bool nm_nic_cq(const struct nm_nic *nic, uint32_t cqn, struct nm_cq_view *view)
 		return false;
 	*view = (struct nm_cq_view){
 		.record = cq->dbr.flat,
-		.size = 1u << cq->log_size,
 		.producer = cq->producer,
 		.collapsed = cq->collapsed,
 		.overrun_ignore = cq->overrun_ignore,
