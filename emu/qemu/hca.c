@@ -30,7 +30,6 @@ enum iseg {
 };
 
 enum {
-	DEVICE_ID = 0x1021, /* ConnectX-7, as the profile of capabilities */
 	HW_ID = 0x218,
 	UID_SHARED = 0xffff, /* MLX5_SHARED_RESOURCE_UID of the driver */
 	FW_MAJOR = 28,
@@ -114,7 +113,7 @@ static void hca_reset(void *ctx)
 	struct hca *h = ctx;
 
 	reset_device(h);
-	pci_config_init(&h->pci, DEVICE_ID, HCA_BAR_BYTES, HCA_VECTORS);
+	pci_config_init(&h->pci, PRM_DEVICE_CONNECTX7, HCA_BAR_BYTES, HCA_VECTORS);
 }
 
 /* ---- memory ---- */
@@ -422,7 +421,7 @@ static bool create_nic(struct hca *h, const char **why)
 {
 	struct nm_config nic = {
 		.name = h->name,
-		.device_id = DEVICE_ID,
+		.device_id = PRM_DEVICE_CONNECTX7,
 		.node_guid = UINT64_C(0x946dae0300640000) + (uint64_t)h->config.index * 0x100,
 		.mac = {0x94, 0x6d, 0xae, 0x64, 0, (uint8_t)h->config.index},
 		.link_is_ethernet = h->config.ethernet,

@@ -18,6 +18,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "prm/enums.h"
+
 enum {
 	UV_GID_TABLE_LEN = 8, /* the least that a device has (PRM: gid_table_size 0) */
 	UV_GIDS = 1,	      /* entries that hold one, from index 0 on */
@@ -77,8 +79,8 @@ struct uv_model {
 };
 
 static const struct uv_model uv_models[] = {
-	{"connectx-7", 0x1021, "MT4129"},
-	{"connectx-8", 0x1023, "MT4131"},
+	{"connectx-7", PRM_DEVICE_CONNECTX7, "MT4129"},
+	{"connectx-8", PRM_DEVICE_CONNECTX8, "MT4131"},
 };
 
 /* The one of that name, the first for NULL; NULL if there is none. */
